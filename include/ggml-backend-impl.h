@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "ggml-backend.h"
+
+#define GGML_BACKEND_API_VERSION 2
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ggml_backend_buffer_type_i {
+    const char *(*get_name)(ggml_backend_buffer_type_t);
+    ggml_backend_buffer_t (*alloc_buffer)(ggml_backend_buffer_type_t, size_t);
+    size_t (*get_alignment)(ggml_backend_buffer_type_t);
+    size_t (*get_max_size)(ggml_backend_buffer_type_t);
+    size_t (*get_alloc_size)(ggml_backend_buffer_type_t, const struct ggml_tensor *);
+    bool (*is_host)(ggml_backend_buffer_type_t);
+};
+
+struct ggml_backend_buffer_type {
+    struct ggml_backend_buffer_type_i iface;
+    ggml_backend_dev_t device;
+    void * context;
+};
+
+struct ggml_backend_buffer_i {
+    void (*free_buffer)(ggml_backend_buffer_t);
+    void *(*get_base)(ggml_backend_buffer_t);
+    enum ggml_status (*init_tensor)(ggml_backend_buffer_t, struct ggml_tensor *);
+    void (*memset_tensor)(ggml_backend_buffer_t, struct ggml_tensor *, uint8_t, size_t, size_t);
+    void (*set_tensor)(ggml_backend_buffer_t, struct ggml_tensor *, const void *, size_t, size_t);
+    void (*get_tensor)(ggml_backend_buffer_t, const struct ggml_tensor *, void *, size_t, size_t);
+    void (*set_tensor_2d)(ggml_backend_buffer_t, struct ggml_tensor *, const void *, size_t, size_t, size_t, size_t, size_t);
+    void (*get_tensor_2d)(ggml_backend_buffer_t, const struct ggml_tensor *, void *, size_t, size_t, size_t, size_t, size_t);
+    bool (*cpy_tensor)(ggml_backend_buffer_t, const struct ggml_tensor *, struct ggml_tensor *);
+    void (*clear)(ggml_backend_buffer_t, uint8_t);
+    void (*reset)(ggml_backend_buffer_t);
+};
+
+struct ggml_backend_buffer {
+    struct ggml_backend_buffer_i iface;
+    ggml_backend_buffer_type_t buft;
+    void * context;
+    size_t size;
+    enum ggml_backend_buffer_usage usage;
+};
+
+struct ggml_backend_graph_optimize_params {
+    void (*add_alloc_dep)(void *, struct ggml_tensor *, struct ggml_tensor *);
+    void * user_data;
+};
+
+struct ggml_backend_i {
+    const char *(*get_name)(ggml_backend_t);
+    void (*free)(ggml_backend_t);
+    void (*set_tensor_async)(ggml_backend_t, struct ggml_tensor *, const void *, size_t, size_t);
+    void (*get_tensor_async)(ggml_backend_t, const struct ggml_tensor *, void *, size_t, size_t);
+    void (*set_tensor_2d_async)(ggml_backend_t, struct ggml_tensor *, const void *, size_t, size_t, size_t, size_t, size_t);
+    void (*get_tensor_2d_async)(ggml_backend_t, const struct ggml_tensor *, void *, size_t, size_t, size_t, size_t, size_t);
+    bool (*cpy_tensor_async)(ggml_backend_t, ggml_backend_t, const struct ggml_tensor *, struct ggml_tensor *);
+    void (*synchronize)(ggml_backend_t);
+    ggml_backend_graph_plan_t (*graph_plan_create)(ggml_backend_t, const struct ggml_cgraph *);
+    void (*graph_plan_free)(ggml_backend_t, ggml_backend_graph_plan_t);
+    void (*graph_plan_update)(ggml_backend_t, ggml_backend_graph_plan_t, const struct ggml_cgraph *);
+    enum ggml_status (*graph_plan_compute)(ggml_backend_t, ggml_backend_graph_plan_t);
+    enum ggml_status (*graph_compute)(ggml_backend_t, struct ggml_cgraph *);
+    void (*event_record)(ggml_backend_t, ggml_backend_event_t);
+    void (*event_wait)(ggml_backend_t, ggml_backend_event_t);
+    void (*graph_optimize)(ggml_backend_t, struct ggml_cgraph *, struct ggml_backend_graph_optimize_params *);
+};
+
+struct ggml_backend {
+    ggml_guid_t guid;
+    struct ggml_backend_i iface;
+    ggml_backend_dev_t device;
+    void * context;
+};
+
+struct ggml_backend_event {
+    struct ggml_backend_device * device;
+    void * context;
+};
+
+struct ggml_backend_device_i {
+    const char *(*get_name)(ggml_backend_dev_t);
+    const char *(*get_description)(ggml_backend_dev_t);
+    void (*get_memory)(ggml_backend_dev_t, size_t *, size_t *);
+    enum ggml_backend_dev_type (*get_type)(ggml_backend_dev_t);
+    void (*get_props)(ggml_backend_dev_t, struct ggml_backend_dev_props *);
+    ggml_backend_t (*init_backend)(ggml_backend_dev_t, const char *);
+    ggml_backend_buffer_type_t (*get_buffer_type)(ggml_backend_dev_t);
+    ggml_backend_buffer_type_t (*get_host_buffer_type)(ggml_backend_dev_t);
+    ggml_backend_buffer_t (*buffer_from_host_ptr)(ggml_backend_dev_t, void *, size_t, size_t);
+    bool (*supports_op)(ggml_backend_dev_t, const struct ggml_tensor *);
+    bool (*supports_buft)(ggml_backend_dev_t, ggml_backend_buffer_type_t);
+    bool (*offload_op)(ggml_backend_dev_t, const struct ggml_tensor *);
+    ggml_backend_event_t (*event_new)(ggml_backend_dev_t);
+    void (*event_free)(ggml_backend_dev_t, ggml_backend_event_t);
+    void (*event_synchronize)(ggml_backend_dev_t, ggml_backend_event_t);
+};
+
+struct ggml_backend_device {
+    struct ggml_backend_device_i iface;
+    ggml_backend_reg_t reg;
+    void * context;
+};
+
+struct ggml_backend_reg_i {
+    const char *(*get_name)(ggml_backend_reg_t);
+    size_t (*get_device_count)(ggml_backend_reg_t);
+    ggml_backend_dev_t (*get_device)(ggml_backend_reg_t, size_t);
+    void *(*get_proc_address)(ggml_backend_reg_t, const char *);
+};
+
+struct ggml_backend_reg {
+    int api_version;
+    struct ggml_backend_reg_i iface;
+    void * context;
+};
+
+GGML_API bool ggml_op_alloc_size_may_expand(enum ggml_op op);
+GGML_API ggml_backend_buffer_t ggml_backend_buffer_init(ggml_backend_buffer_type_t buft, struct ggml_backend_buffer_i iface, void * context, size_t size);
+GGML_API bool ggml_backend_buffer_copy_tensor(const struct ggml_tensor * src, struct ggml_tensor * dst);
+GGML_API ggml_backend_buffer_t ggml_backend_multi_buffer_alloc_buffer(ggml_backend_buffer_t * buffers, size_t n_buffers);
+GGML_API bool ggml_backend_buffer_is_multi_buffer(ggml_backend_buffer_t buffer);
+GGML_API void ggml_backend_multi_buffer_set_usage(ggml_backend_buffer_t buffer, enum ggml_backend_buffer_usage usage);
+GGML_API void ggml_backend_meta_buffer_set_usage(ggml_backend_buffer_t buffer, enum ggml_backend_buffer_usage usage);
+GGML_API bool ggml_backend_is_meta(ggml_backend_t backend);
+GGML_API bool ggml_backend_buffer_is_meta(ggml_backend_buffer_t buf);
+GGML_API bool ggml_backend_buft_is_meta(ggml_backend_buffer_type_t buft);
+GGML_API size_t ggml_backend_meta_n_backends(ggml_backend_t meta_backend);
+GGML_API ggml_backend_t ggml_backend_meta_simple_backend(ggml_backend_t meta_backend, size_t index);
+GGML_API struct ggml_backend_buffer * ggml_backend_meta_alloc_ctx_tensors_from_buft(struct ggml_context * ctx, ggml_backend_buffer_type_t buft);
+
+typedef ggml_backend_reg_t (*ggml_backend_init_t)(void);
+typedef int (*ggml_backend_score_t)(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#ifdef GGML_BACKEND_DL
+#    ifdef __cplusplus
+#        define GGML_BACKEND_DL_LINKAGE extern "C"
+#    else
+#        define GGML_BACKEND_DL_LINKAGE
+#    endif
+#    define GGML_BACKEND_DL_IMPL(reg_fn)                                     \
+        GGML_BACKEND_DL_LINKAGE GGML_BACKEND_API ggml_backend_reg_t ggml_backend_init(void); \
+        ggml_backend_reg_t ggml_backend_init(void) { return reg_fn(); }
+#    define GGML_BACKEND_DL_SCORE_IMPL(score_fn)                             \
+        GGML_BACKEND_DL_LINKAGE GGML_BACKEND_API int ggml_backend_score(void); \
+        int ggml_backend_score(void) { return score_fn(); }
+#else
+#    define GGML_BACKEND_DL_IMPL(reg_fn)
+#    define GGML_BACKEND_DL_SCORE_IMPL(score_fn)
+#endif
