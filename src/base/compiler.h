@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// The only file that names compilers: attributes and builtins under our own names.
+#ifndef TN_BASE_COMPILER_H
+#define TN_BASE_COMPILER_H
+
+#if !defined(__GNUC__)
+#error "GCC or Clang is required"
+#endif
+
+// Functions used by a sibling library (libggml-cpu, libggml) although they are not public.
+// They live under their own version node, see cmake/symbols.map.
+#define TN_API              __attribute__((visibility("default")))
+#define TN_INLINE           static inline __attribute__((always_inline))
+#define TN_NOINLINE         __attribute__((noinline))
+#define TN_NORETURN         _Noreturn
+#define TN_PRINTF(fmt, va)  __attribute__((format(printf, fmt, va)))
+#define TN_NODISCARD        __attribute__((warn_unused_result))
+#define TN_ALIGNED(n)       __attribute__((aligned(n)))
+#define TN_PACKED           __attribute__((packed))
+#define TN_LIKELY(x)        __builtin_expect(!!(x), 1)
+#define TN_UNLIKELY(x)      __builtin_expect(!!(x), 0)
+#define TN_UNREACHABLE()    __builtin_unreachable()
+
+#define TN_ADD_OVERFLOWS(a, b, out) __builtin_add_overflow(a, b, out)
+#define TN_SUB_OVERFLOWS(a, b, out) __builtin_sub_overflow(a, b, out)
+#define TN_MUL_OVERFLOWS(a, b, out) __builtin_mul_overflow(a, b, out)
+#define TN_POPCOUNT64(x)            __builtin_popcountll(x)
+#define TN_CTZ64(x)                 __builtin_ctzll(x)
+
+#define TN_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+#if defined(__SANITIZE_ADDRESS__)
+#define TN_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TN_ASAN 1
+#endif
+#endif
+#ifndef TN_ASAN
+#define TN_ASAN 0
+#endif
+
+#endif

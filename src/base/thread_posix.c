@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// Threads on POSIX systems. Mutex calls cannot fail on initialised, non-recursive mutexes.
+#include "base/thread.h"
+
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+bool tn_thread_start(struct tn_thread * thread, void * (*run)(void *), void * arg) {
+    const int rc = pthread_create(&thread->handle, NULL, run, arg);
+    return rc == 0 ? true : tn_refuse("cannot start a thread: %s", strerror(rc));
+}
+
+void tn_thread_join(struct tn_thread * thread) {
+    pthread_join(thread->handle, NULL);
+}
+
+void tn_thread_yield(void) {
+    sched_yield();
+}
+
+int tn_thread_cpu_count(void) {
+    const long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 0 ? (int) n : 1;
+}
+
+bool tn_thread_set_affinity(const bool * mask, int n) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    int wanted = 0;
+    for (int i = 0; i < n && i < CPU_SETSIZE; i++) {
+        if (!mask[i]) continue;
+        CPU_SET(i, &set);
+        wanted++;
+    }
+    if (wanted == 0) return true;
+    const int rc = pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+    return rc == 0 ? true : tn_refuse("cannot set the affinity of a thread: %s", strerror(rc));
+}
+
+bool tn_mutex_init(struct tn_mutex * m) {
+    const int rc = pthread_mutex_init(&m->handle, NULL);
+    return rc == 0 ? true : tn_refuse("cannot make a mutex: %s", strerror(rc));
+}
+
+void tn_mutex_free(struct tn_mutex * m) {
+    pthread_mutex_destroy(&m->handle);
+}
+
+void tn_mutex_lock(struct tn_mutex * m) {
+    pthread_mutex_lock(&m->handle);
+}
+
+void tn_mutex_unlock(struct tn_mutex * m) {
+    pthread_mutex_unlock(&m->handle);
+}
+
+bool tn_cond_init(struct tn_cond * c) {
+    const int rc = pthread_cond_init(&c->handle, NULL);
+    return rc == 0 ? true : tn_refuse("cannot make a condition: %s", strerror(rc));
+}
+
+void tn_cond_free(struct tn_cond * c) {
+    pthread_cond_destroy(&c->handle);
+}
+
+void tn_cond_wait(struct tn_cond * c, struct tn_mutex * m) {
+    pthread_cond_wait(&c->handle, &m->handle);
+}
+
+void tn_cond_wake_one(struct tn_cond * c) {
+    pthread_cond_signal(&c->handle);
+}
+
+void tn_cond_wake_all(struct tn_cond * c) {
+    pthread_cond_broadcast(&c->handle);
+}
+
+void tn_once(struct tn_once * once, void (*run)(void)) {
+    pthread_once(&once->handle, run);
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// What a tensor type is: one descriptor a type, at the end of the type's own file, named by its row in types.def.
+#ifndef TN_QUANT_TYPE_H
+#define TN_QUANT_TYPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+#include "ggml.h"
+
+struct tn_type {
+    const char * name;
+    int32_t block_size; // elements; 0: a retired id
+    int32_t type_size;  // bytes of a block
+    bool is_quantized;
+    bool needs_weights; // encode refuses to work without importance weights
+
+    // Rows of whole blocks. n: a multiple of block_size. NULL where the type has none.
+    // Decoding never fails. Encoding here takes finite or any input and must not crash on NaN or infinity.
+    ggml_to_float_t decode;       // public to_float; also set for f32 (a copy), so that callers need no special case
+    ggml_from_float_t encode_ref; // public from_float_ref: the encoder without weights
+
+    // The encoder behind ggml_quantize_chunk: one row of n elements with n weights, or NULL for none.
+    // NULL member: encode_ref serves and weights are ignored. false: no memory or weights missing, text set.
+    bool (*encode)(const float * x, void * y, int64_t n, const float * weights);
+
+    // Is each block well formed: false at the first scale that is NaN or infinite. NULL: all bytes are valid.
+    // *bad: index of the first bad block.
+    bool (*validate)(const void * y, int64_t n_blocks, int64_t * bad);
+
+    // Builds search tables; thread-safe, may be NULL. false: no memory.
+    bool (*prepare)(void);
+    void (*release)(void);
+};
+
+// NULL for an id that is out of range or retired.
+TN_API const struct tn_type * tn_type_get(enum ggml_type type);
+
+// Bytes of a row of ne elements. false with a text: unknown type, no whole number of blocks, overflow.
+TN_API bool tn_type_row_size(enum ggml_type type, int64_t ne, size_t * out);
+
+#endif
