@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a tensor type is: one descriptor a type, at the end of the type's own file, named by its row in types.def.
+//
+// The name stands in the row alone; ggml_type_name gives it.
 #ifndef TN_QUANT_TYPE_H
 #define TN_QUANT_TYPE_H
 
@@ -11,11 +13,15 @@
 #include "ggml.h"
 
 struct tn_type {
-    const char * name;
-    int32_t block_size; // elements; 0: a retired id
+    int32_t block_size; // elements
     int32_t type_size;  // bytes of a block
     bool is_quantized;
     bool needs_weights; // encode refuses to work without importance weights
+
+    // Exceptions, false for most types.
+    bool no_chunk;      // ggml_quantize_chunk refuses it: integers, operands of dot products
+    bool hidden_decode; // ggml_get_type_traits shows no to_float
+    bool hidden_encode; // ggml_get_type_traits shows no from_float_ref
 
     // Rows of whole blocks. n: a multiple of block_size. NULL where the type has none.
     // Decoding never fails. Encoding here takes finite or any input and must not crash on NaN or infinity.
@@ -34,6 +40,10 @@ struct tn_type {
     bool (*prepare)(void);
     void (*release)(void);
 };
+
+#define TN_TYPE(id, name, module) extern const struct tn_type tn_type_##module;
+#include "quant/types.def"
+#undef TN_TYPE
 
 // NULL for an id that is out of range or retired.
 TN_API const struct tn_type * tn_type_get(enum ggml_type type);
