@@ -110,43 +110,30 @@ static void encode_i32(const float * restrict x, void * restrict y, int64_t n) {
 }
 
 static bool validate_f32(const void * y, int64_t n, int64_t * bad) {
-    const uint32_t * bits = y;
-    for (int64_t i = 0; i < n; i++) {
-        if ((bits[i] & 0x7f800000u) == 0x7f800000u) {
-            *bad = i;
-            return false;
-        }
+    for (*bad = 0; *bad < n; ++*bad) {
+        uint32_t bits;
+        memcpy(&bits, (const char *) y + *bad * (int64_t) sizeof(bits), sizeof(bits));
+        if ((bits & 0x7f800000u) == 0x7f800000u) return false;
     }
     return true;
 }
 
 static bool validate_f64(const void * y, int64_t n, int64_t * bad) {
-    const uint64_t * bits = y;
-    for (int64_t i = 0; i < n; i++) {
-        if ((bits[i] & 0x7ff0000000000000u) == 0x7ff0000000000000u) {
-            *bad = i;
-            return false;
-        }
+    for (*bad = 0; *bad < n; ++*bad) {
+        uint64_t bits;
+        memcpy(&bits, (const char *) y + *bad * (int64_t) sizeof(bits), sizeof(bits));
+        if ((bits & 0x7ff0000000000000u) == 0x7ff0000000000000u) return false;
     }
     return true;
-}
-
-static bool validate_u16(const uint16_t * bits, int64_t n, uint16_t exponent, int64_t * bad) {
-    for (int64_t i = 0; i < n; i++) {
-        if ((bits[i] & exponent) == exponent) {
-            *bad = i;
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool validate_f16(const void * y, int64_t n, int64_t * bad) {
-    return validate_u16(y, n, 0x7c00, bad);
 }
 
 static bool validate_bf16(const void * y, int64_t n, int64_t * bad) {
-    return validate_u16(y, n, 0x7f80, bad);
+    for (*bad = 0; *bad < n; ++*bad) {
+        uint16_t bits;
+        memcpy(&bits, (const char *) y + *bad * (int64_t) sizeof(bits), sizeof(bits));
+        if ((bits & 0x7f80u) == 0x7f80u) return false;
+    }
+    return true;
 }
 
 const struct tn_type tn_type_f32 = {
@@ -164,7 +151,7 @@ const struct tn_type tn_type_f16 = {
     .type_size = 2,
     .decode = decode_f16,
     .encode_ref = encode_f16,
-    .validate = validate_f16,
+    .n_halves = 1,
 };
 
 const struct tn_type tn_type_bf16 = {

@@ -32,8 +32,11 @@ struct tn_type {
     // NULL member: encode_ref serves and weights are ignored. false: no memory or weights missing, text set.
     bool (*encode)(const float * x, void * y, int64_t n, const float * weights);
 
-    // Is each block well formed: false at the first scale that is NaN or infinite. NULL: all bytes are valid.
-    // *bad: index of the first bad block.
+    // The f16 values of a block that must be finite: n_halves in a row from byte half_offset on.
+    int16_t half_offset;
+    int16_t n_halves;
+    // What that cannot say: false at the first block that is not well formed, its index in *bad. May be NULL.
+    // y may lie at any address.
     bool (*validate)(const void * y, int64_t n_blocks, int64_t * bad);
 
     // Builds search tables; thread-safe, may be NULL. false: no memory.
