@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// What an operator means: one descriptor an operator, at the end of its file in core/ops, named by its row in ops.def.
+// How it is executed is a back end's matter.
+#ifndef TN_CORE_OP_H
+#define TN_CORE_OP_H
+
+#include <stdbool.h>
+
+#include "base/compiler.h"
+#include "ggml.h"
+
+struct tn_autodiff;
+
+struct tn_op {
+    // The rule of types and shapes. On entry op, op_params and src of the node are set, and type and ne are those
+    // that the builder asks for (src[0]'s unless it says otherwise). The rule checks them and sets the result's
+    // type and ne where they follow from the sources. Running it on a finished node must change nothing.
+    // false: refused, with a text (tn_refuse) that says what is expected and what was given.
+    // Sources that the operator needs are never NULL here; optional ones (see n_optional) may be.
+    bool (*rule)(struct ggml_tensor * node);
+
+    // Adds the node's contribution to the gradients of its sources (core/autodiff.h). NULL: has no gradient.
+    // false with a text: a gradient is asked for that does not exist.
+    bool (*backward)(struct tn_autodiff * ad, struct ggml_tensor * node);
+
+    int n_src;      // sources that must be given, the first ones
+    bool is_view;   // no work: the result is another view of src[0]'s memory
+    bool may_reuse; // the graph allocator may place the result over a source (ggml_op_can_inplace)
+};
+
+// NULL for a number that is no operator.
+TN_API const struct tn_op * tn_op_get(enum ggml_op op);
+
+// RESHAPE, VIEW, PERMUTE, TRANSPOSE and NONE: nothing to compute.
+TN_API bool tn_op_is_view(enum ggml_op op);
+
+#endif

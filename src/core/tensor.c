@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// Tensors: creation, predicates, names, flags.
+#include "core/tensor.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/str.h"
+#include "core/build.h"
+#include "core/context.h"
+#include "quant/type.h"
+
+// A view must end inside its base; both extents are taken with their own strides.
+static bool check_view(const struct ggml_tensor * base, size_t offset, size_t bytes) {
+    size_t end;
+    if (bytes == 0 || (tn_size_add(offset, bytes, &end) && end <= ggml_nbytes(base))) return true;
+    char text[TN_SHAPE_TENSOR_TEXT];
+    return tn_refuse("a view of %zu bytes at offset %zu ends beyond %s of %zu bytes", bytes, offset,
+                     tn_shape_tensor_text(text, base), ggml_nbytes(base));
+}
+
+static bool resolve_base(struct ggml_tensor ** base, size_t * offset) {
+    if (!*base || !(*base)->view_src) return true;
+    if (!tn_size_add(*offset, (*base)->view_offs, offset)) return tn_refuse("a view's offset of %zu bytes overflows", *offset);
+    *base = (*base)->view_src;
+    return true;
+}
+
+struct ggml_tensor * tn_tensor_new(struct ggml_context * ctx, enum ggml_type type, const int64_t * ne, const size_t * nb,
+                                   struct ggml_tensor * base, size_t offset) {
+    size_t strides[GGML_MAX_DIMS], bytes, size = sizeof(struct ggml_tensor);
+    if (!tn_shape_strides(type, ne, strides, &bytes) || !resolve_base(&base, &offset)) return NULL;
+    if (nb) memcpy(strides, nb, sizeof(strides));
+    if (nb && !tn_shape_extent(type, ne, nb, &bytes)) return NULL;
+    if (base && !check_view(base, offset, bytes)) return NULL;
+    const bool owns = !base && !ctx->no_alloc;
+    if (owns && !tn_size_add(size, bytes, &size)) {
+        tn_error_set("a tensor of %zu bytes does not fit", bytes);
+        return NULL;
+    }
+    struct ggml_tensor * t = tn_context_add(ctx, TN_OBJECT_TENSOR, size);
+    if (!t) return NULL;
+    *t = (struct ggml_tensor) { .type = type, .view_src = base, .view_offs = offset };
+    tn_shape_copy(t->ne, ne);
+    memcpy(t->nb, strides, sizeof(strides));
+    if (owns) t->data = t + 1;
+    if (base && base->data) t->data = (char *) base->data + offset;
+    return t;
+}
+
+struct ggml_tensor * ggml_new_tensor(struct ggml_context * ctx, enum ggml_type type, int n_dims, const int64_t * ne) {
+    struct tn_build b = tn_build_start(ctx, "ggml_new_tensor", GGML_OP_NONE, 0);
+    b.node.type = type;
+    if (n_dims < 1 || n_dims > GGML_MAX_DIMS || !ne) {
+        tn_build_refuse(&b, "n_dims is %d: must be 1 to 4, with sizes", n_dims);
+    } else {
+        memcpy(b.node.ne, ne, (size_t) n_dims * sizeof(*ne));
+    }
+    return tn_build_finish(&b);
+}
+
+struct ggml_tensor * ggml_new_tensor_1d(struct ggml_context * ctx, enum ggml_type type, int64_t ne0) {
+    return ggml_new_tensor(ctx, type, 1, &ne0);
+}
+
+struct ggml_tensor * ggml_new_tensor_2d(struct ggml_context * ctx, enum ggml_type type, int64_t ne0, int64_t ne1) {
+    const int64_t ne[2] = { ne0, ne1 };
+    return ggml_new_tensor(ctx, type, 2, ne);
+}
+
+struct ggml_tensor * ggml_new_tensor_3d(struct ggml_context * ctx, enum ggml_type type, int64_t ne0, int64_t ne1,
+                                        int64_t ne2) {
+    const int64_t ne[3] = { ne0, ne1, ne2 };
+    return ggml_new_tensor(ctx, type, 3, ne);
+}
+
+struct ggml_tensor * ggml_new_tensor_4d(struct ggml_context * ctx, enum ggml_type type, int64_t ne0, int64_t ne1,
+                                        int64_t ne2, int64_t ne3) {
+    const int64_t ne[4] = { ne0, ne1, ne2, ne3 };
+    return ggml_new_tensor(ctx, type, 4, ne);
+}
+
+struct ggml_tensor * ggml_dup_tensor(struct ggml_context * ctx, const struct ggml_tensor * src) {
+    struct tn_build b = tn_build_start(ctx, "ggml_dup_tensor", GGML_OP_NONE, 0);
+    if (tn_build_like(&b, src)) {
+        b.node.type = src->type;
+        tn_shape_copy(b.node.ne, src->ne);
+    }
+    return tn_build_finish(&b);
+}
+
+struct ggml_tensor * ggml_view_tensor(struct ggml_context * ctx, struct ggml_tensor * src) {
+    struct tn_build b = tn_build_start(ctx, "ggml_view_tensor", GGML_OP_NONE, 0);
+    if (tn_build_like(&b, src)) {
+        b.node.type = src->type;
+        tn_shape_copy(b.node.ne, src->ne);
+        tn_build_in_place(&b, src);
+    }
+    return tn_build_finish(&b);
+}
