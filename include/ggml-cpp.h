@@ -1,45 +1,47 @@
 // SPDX-License-Identifier: MIT
 //
-// Owning smart pointers for C++ programs. Each releases its object with the matching *_free function.
+// Owning pointers for C++ programs: a std::unique_ptr for each kind of object, with a deleter that calls the
+// matching *_free function. Header only. Objects that others depend on go last: declare a context before what
+// lies in it, a back end before its buffers and its scheduler.
 #pragma once
 
 #ifndef __cplusplus
-#    error "ggml-cpp.h is a C++ header"
+#    error "ggml-cpp.h is for C++; a C program includes the headers below"
 #endif
 
+#include "ggml.h"
 #include "ggml-alloc.h"
 #include "ggml-backend.h"
-#include "ggml.h"
 #include "gguf.h"
 
 #include <memory>
 
 struct ggml_context_deleter {
-    void operator()(ggml_context * ctx) { ggml_free(ctx); }
+    void operator()(ggml_context * ctx) const { ggml_free(ctx); }
 };
 
 struct gguf_context_deleter {
-    void operator()(gguf_context * ctx) { gguf_free(ctx); }
+    void operator()(gguf_context * ctx) const { gguf_free(ctx); }
 };
 
 struct ggml_gallocr_deleter {
-    void operator()(ggml_gallocr_t galloc) { ggml_gallocr_free(galloc); }
+    void operator()(ggml_gallocr * galloc) const { ggml_gallocr_free(galloc); }
 };
 
 struct ggml_backend_deleter {
-    void operator()(ggml_backend_t backend) { ggml_backend_free(backend); }
+    void operator()(ggml_backend * backend) const { ggml_backend_free(backend); }
 };
 
 struct ggml_backend_buffer_deleter {
-    void operator()(ggml_backend_buffer_t buffer) { ggml_backend_buffer_free(buffer); }
+    void operator()(ggml_backend_buffer * buffer) const { ggml_backend_buffer_free(buffer); }
 };
 
 struct ggml_backend_event_deleter {
-    void operator()(ggml_backend_event_t event) { ggml_backend_event_free(event); }
+    void operator()(ggml_backend_event * event) const { ggml_backend_event_free(event); }
 };
 
 struct ggml_backend_sched_deleter {
-    void operator()(ggml_backend_sched_t sched) { ggml_backend_sched_free(sched); }
+    void operator()(ggml_backend_sched * sched) const { ggml_backend_sched_free(sched); }
 };
 
 using ggml_context_ptr        = std::unique_ptr<ggml_context, ggml_context_deleter>;

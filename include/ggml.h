@@ -494,8 +494,8 @@ enum ggml_log_level {
 
 // Bits of ggml_tensor.flags.
 enum ggml_tensor_flag {
-    GGML_TENSOR_FLAG_INPUT   = 1,  // its memory is not shared before its last use
-    GGML_TENSOR_FLAG_OUTPUT  = 2,  // its memory is not shared at all
+    GGML_TENSOR_FLAG_INPUT   = 1,  // filled before the graph runs: no node overwrites it before its last use
+    GGML_TENSOR_FLAG_OUTPUT  = 2,  // read after the graph has run: no node overwrites it at all
     GGML_TENSOR_FLAG_PARAM   = 4,  // to be trained
     GGML_TENSOR_FLAG_LOSS    = 8,  // to be minimised
     GGML_TENSOR_FLAG_COMPUTE = 16, // wanted by ggml_build_forward_expand; nodes without it are skipped
@@ -586,8 +586,8 @@ GGML_API ggml_abort_callback_t ggml_set_abort_callback(ggml_abort_callback_t cal
 // Flushes stdout, forms "file:line: message" (cut at 2047 bytes), hands it to the abort callback or prints
 // it with a backtrace (unless the environment has GGML_NO_BACKTRACE), and calls abort(). For the assertions
 // of programs.
-GGML_NORETURN GGML_API void ggml_abort(const char * file, int line, const char * fmt,
-        ...) GGML_ATTRIBUTE_FORMAT(3, 4);
+GGML_NORETURN GGML_API void ggml_abort(const char * file, int line, const char * fmt, ...)
+        GGML_ATTRIBUTE_FORMAT(3, 4);
 
 // A static text for logs, for unknown values too.
 GGML_API const char * ggml_status_to_string(enum ggml_status status);
@@ -647,20 +647,20 @@ GGML_API void ggml_fp32_to_bf16_row_ref(const float * x, ggml_bf16_t * y, int64_
 // Properties of types and names
 // =========================================================================================================
 
-// Elements in a block (1 for plain types), bytes of a block, and bytes of ne elements, which must be whole
-// blocks. A type that does not exist has 0 of each.
+// Elements in a block (1 for plain types), bytes of a block, and bytes of a row of ne elements. 0 for a type
+// that does not exist, and for a row that is no whole number of blocks or too long.
 GGML_API int64_t ggml_blck_size(enum ggml_type type);
 GGML_API size_t  ggml_type_size(enum ggml_type type);
 GGML_API size_t  ggml_row_size (enum ggml_type type, int64_t ne);
 
-GGML_DEPRECATED(GGML_API double ggml_type_sizef(enum ggml_type type),
-        "use ggml_row_size");
+// Bytes of an element, perhaps a fraction.
+GGML_DEPRECATED(GGML_API double ggml_type_sizef(enum ggml_type type), "use ggml_row_size");
 
 // Whether elements are packed in blocks. I8, F16 and the like are not quantised.
 GGML_API bool ggml_is_quantized(enum ggml_type type);
 
-// Static texts: "q4_K", "MUL_MAT", "x+y", "SILU", "SWIGLU". ggml_op_desc names the function where the
-// operator is UNARY or GLU, else the operator.
+// Static texts, for values out of range too: "q4_K", "MUL_MAT", "x+y", "SILU", "SWIGLU". ggml_op_desc names
+// the function where the operator is UNARY or GLU, else the operator.
 GGML_API const char * ggml_type_name    (enum ggml_type type);
 GGML_API const char * ggml_op_name      (enum ggml_op op);
 GGML_API const char * ggml_op_symbol    (enum ggml_op op);
@@ -685,7 +685,7 @@ struct ggml_type_traits {
     ggml_from_float_t from_float_ref;       // portable encoder; NULL: none, or not without weights
 };
 
-// A static description; type is below GGML_TYPE_COUNT.
+// A static description, never NULL; all zero for a type that does not exist.
 GGML_API const struct ggml_type_traits * ggml_get_type_traits(enum ggml_type type);
 
 // =========================================================================================================
@@ -705,8 +705,8 @@ GGML_API size_t ggml_element_size(const struct ggml_tensor * tensor);
 // 1 + the index of the last dimension larger than 1, at least 1.
 GGML_API int ggml_n_dims(const struct ggml_tensor * tensor);
 
-// empty: some size is 0. view: it lies in another tensor's memory. scalar, vector, matrix, 3d: at most 0,
-// 1, 2, 3 dimensions differ from 1.
+// empty: some size is 0. view: it lies in another tensor's memory. scalar, vector, matrix, 3d: sizes
+// other than 1 occur in no dimension, the first, the first two, the first three only.
 GGML_API bool ggml_is_empty (const struct ggml_tensor * tensor);
 GGML_API bool ggml_is_view  (const struct ggml_tensor * tensor);
 GGML_API bool ggml_is_scalar(const struct ggml_tensor * tensor);
@@ -814,10 +814,10 @@ GGML_API struct ggml_tensor * ggml_get_next_tensor(const struct ggml_context * c
 GGML_API struct ggml_tensor * ggml_get_tensor(struct ggml_context * ctx, const char * name);
 
 // Names are cut to GGML_MAX_NAME - 1 bytes. Both setters return tensor.
-GGML_API const char *         ggml_get_name(const struct ggml_tensor * tensor);
-GGML_API struct ggml_tensor * ggml_set_name(struct ggml_tensor * tensor, const char * name);
-GGML_API struct ggml_tensor * ggml_format_name(struct ggml_tensor * tensor, const char * fmt,
-        ...) GGML_ATTRIBUTE_FORMAT(2, 3);
+GGML_API const char *         ggml_get_name   (const struct ggml_tensor * tensor);
+GGML_API struct ggml_tensor * ggml_set_name   (struct ggml_tensor * tensor, const char * name);
+GGML_API struct ggml_tensor * ggml_format_name(struct ggml_tensor * tensor, const char * fmt, ...)
+        GGML_ATTRIBUTE_FORMAT(2, 3);
 
 // Marks what a tensor is for (enum ggml_tensor_flag).
 //   input   filled before a graph runs; a leaf (operator NONE)
@@ -871,8 +871,8 @@ GGML_API struct ggml_tensor * ggml_dup        (struct ggml_context * ctx, struct
 GGML_API struct ggml_tensor * ggml_dup_inplace(struct ggml_context * ctx, struct ggml_tensor * a);
 
 // Writes a into b, converting the type; both have the same number of elements, which are taken in row-major
-// order of each. The result is a view of b, named "<b> (copy of <a>)". From F32, F16 and BF16 to each other
-// and to quantised types, from quantised types to F32, between I32 and F32, or within any one type.
+// order of each. The result is a view of b, named "<b> (copy of <a>)". From F32, F16 and BF16 to each other,
+// to I32 and to quantised types; from quantised types and I32 to F32; within any one type.
 GGML_API struct ggml_tensor * ggml_cpy(struct ggml_context * ctx, struct ggml_tensor * a,
         struct ggml_tensor * b);
 
@@ -1078,8 +1078,8 @@ GGML_API struct ggml_tensor * ggml_round_inplace     (struct ggml_context * ctx,
 GGML_API struct ggml_tensor * ggml_trunc             (struct ggml_context * ctx, struct ggml_tensor * a);
 GGML_API struct ggml_tensor * ggml_trunc_inplace     (struct ggml_context * ctx, struct ggml_tensor * a);
 
-// With p = softplus(alpha_p), n = beta + softplus(alpha_n): p*x^2 + beta*x for x > 0, else n*(expm1(min(x,
-// eps)) - x) + beta*x (Huang, Schlag 2024).
+// x > 0 ? p*x^2 + beta*x : n*(expm1(min(x, eps)) - x) + beta*x with p = softplus(alpha_p) and
+// n = beta + softplus(alpha_n) (Huang, Schlag 2024).
 GGML_API struct ggml_tensor * ggml_xielu(struct ggml_context * ctx, struct ggml_tensor * a, float alpha_n,
         float alpha_p, float beta, float eps);
 
@@ -1130,8 +1130,7 @@ GGML_API struct ggml_tensor * ggml_geglu_quick_split(struct ggml_context * ctx, 
 GGML_API struct ggml_tensor * ggml_swiglu_split(struct ggml_context * ctx, struct ggml_tensor * a,
         struct ggml_tensor * b);
 
-// Both clamp first: x to at most limit, y to -limit..limit; b may be NULL (x and y are then the halves of
-// a).
+// Both clamp first: x to at most limit, y to -limit..limit. b may be NULL; x and y are then the halves of a.
 //   swiglu_oai     x/(1 + e^(-alpha*x)) * (y + 1)     F32
 //   swiglu_clamp   x/(1 + e^-x) * y                   F32, F16; limit >= 0
 GGML_API struct ggml_tensor * ggml_swiglu_oai(struct ggml_context * ctx, struct ggml_tensor * a,
@@ -1186,8 +1185,9 @@ GGML_API struct ggml_tensor * ggml_repeat_back(struct ggml_context * ctx, struct
 GGML_API struct ggml_tensor * ggml_concat(struct ggml_context * ctx, struct ggml_tensor * a,
         struct ggml_tensor * b, int dim);
 
-// Rows of a by index: result[:, i, j, k] = a[:, b[i, j, k], j, k], decoded to F32 (I32 stays). a [n, m, p,
-// q], b [r, p, q] I32; result [n, r, p, q]. An index outside 0..m-1 fails the computation.
+// Rows of a by index: result[:, i, j, k] = a[:, b[i, j, k], j, k], decoded to F32 (I32 stays I32).
+//   a [n, m, p, q], b [r, p, q] I32; result [n, r, p, q]
+// An index outside 0..m-1 fails the computation.
 GGML_API struct ggml_tensor * ggml_get_rows(struct ggml_context * ctx, struct ggml_tensor * a,
         struct ggml_tensor * b);
 
@@ -1196,10 +1196,11 @@ GGML_API struct ggml_tensor * ggml_get_rows(struct ggml_context * ctx, struct gg
 GGML_API struct ggml_tensor * ggml_get_rows_back(struct ggml_context * ctx, struct ggml_tensor * a,
         struct ggml_tensor * b, struct ggml_tensor * c);
 
-// Writes row i of b [n, r, p, q], converted to the type of a, to row c[i, j mod c.ne1, k mod c.ne2] of a
-// [n, m, p, q]. c [r, ..] I32 or I64; rows contiguous; b F32 or F16. The result is a view of a. An index
-// outside a fails the computation before anything is written; the order of writes to the same row is
-// undefined.
+// Writes rows of b into a by index: a[:, c[i, j mod c.ne1, k mod c.ne2], j, k] = b[:, i, j, k], converted to
+// the type of a. The result is a view of a.
+//   a [n, m, p, q], any type with an encoder; b [n, r, p, q] F32 or F16; rows of both contiguous
+//   c [r, ..] I32 or I64, its dimensions 1 and 2 divide p and q
+// An index outside 0..m-1 fails the computation. Of several rows for one place any may win.
 GGML_API struct ggml_tensor * ggml_set_rows(struct ggml_context * ctx, struct ggml_tensor * a,
         struct ggml_tensor * b, struct ggml_tensor * c);
 
@@ -1220,8 +1221,8 @@ GGML_API struct ggml_tensor * ggml_diag_mask_zero_inplace(struct ggml_context * 
 GGML_API struct ggml_tensor * ggml_tri(struct ggml_context * ctx, struct ggml_tensor * a,
         enum ggml_tri_type type);
 
-// a between p_i (pad_ext: lp_i and rp_i) elements on each dimension's right (left and right): zeros, or,
-// circular, a repeated. F32.
+// Adds elements around a: in dimension i, pad adds p_i on the right, pad_ext lp_i on the left and rp_i on the
+// right. They are zeros; in the circular forms a goes on there from its other end. F32.
 GGML_API struct ggml_tensor * ggml_pad(struct ggml_context * ctx, struct ggml_tensor * a, int p0, int p1,
         int p2, int p3);
 GGML_API struct ggml_tensor * ggml_pad_circular(struct ggml_context * ctx, struct ggml_tensor * a, int p0,
@@ -1240,25 +1241,24 @@ GGML_API struct ggml_tensor * ggml_pad_reflect_1d(struct ggml_context * ctx, str
 GGML_API struct ggml_tensor * ggml_roll(struct ggml_context * ctx, struct ggml_tensor * a, int shift0,
         int shift1, int shift2, int shift3);
 
-// Of size ne0*scale_factor, ne1*scale_factor, or of the given sizes. mode: enum ggml_scale_mode, for
-// interpolate or-ed with enum ggml_scale_flag. Pixels are areas: the centre of element i lies at i + 0.5;
-// with ALIGN_CORNERS they are points, and first and last coincide. Dimensions 2 and 3 take the nearest
-// element. Bicubic is the convolution of Keys (1981) with a = -0.75; edges are repeated. ANTIALIAS widens
-// the triangle filter by the factor of reduction. F32.
+// Resizes a: to [ne0*scale_factor, ne1*scale_factor, ..], scale_factor > 1, or to the given sizes. mode: enum
+// ggml_scale_mode, for interpolate or-ed with enum ggml_scale_flag. Elements are areas whose centres lie at
+// i + 0.5; with ALIGN_CORNERS they are points, and first and last coincide. Dimensions 2 and 3 take the nearest
+// element. Bicubic is the convolution of Keys (1981) with a = -0.75; edges are repeated. ANTIALIAS widens the
+// triangle filter by the factor of reduction. F32.
 GGML_API struct ggml_tensor * ggml_upscale(struct ggml_context * ctx, struct ggml_tensor * a,
         int scale_factor, enum ggml_scale_mode mode);
 GGML_API struct ggml_tensor * ggml_interpolate(struct ggml_context * ctx, struct ggml_tensor * a, int64_t ne0,
         int64_t ne1, int64_t ne2, int64_t ne3, uint32_t mode);
 GGML_DEPRECATED(GGML_API struct ggml_tensor * ggml_upscale_ext(struct ggml_context * ctx,
-        struct ggml_tensor * a, int ne0, int ne1, int ne2, int ne3,
-        enum ggml_scale_mode mode),
+        struct ggml_tensor * a, int ne0, int ne1, int ne2, int ne3, enum ggml_scale_mode mode),
         "use ggml_interpolate");
 
-// start, start + step, .. below stop (stop > start): [ceil((stop - start)/step)], F32.
+// start, start + step, .., all below stop (stop > start): [ceil((stop - start)/step)], F32.
 GGML_API struct ggml_tensor * ggml_arange(struct ggml_context * ctx, float start, float stop, float step);
 
-// Sinusoids of each timestep t (Vaswani et al. 2017): [dim, timesteps.ne0], F32. With h = dim/2 and w =
-// max_period^(-j/h): element j is cos(t*w), element j + h is sin(t*w), and the last of an odd dim 0.
+// Sinusoids of each timestep t (Vaswani et al. 2017): [dim, timesteps.ne0], F32. With h = dim/2 and
+// w = max_period^(-j/h), element j is cos(t*w), element j + h is sin(t*w), and the last of an odd dim is 0.
 GGML_API struct ggml_tensor * ggml_timestep_embedding(struct ggml_context * ctx,
         struct ggml_tensor * timesteps, int dim, int max_period);
 
@@ -1299,8 +1299,9 @@ GGML_API struct ggml_tensor * ggml_rms_norm_back(struct ggml_context * ctx, stru
 GGML_API struct ggml_tensor * ggml_mul_mat(struct ggml_context * ctx, struct ggml_tensor * a,
         struct ggml_tensor * b);
 
-// Products with a matrix per expert: result[:, e, t] = as[:, :, ids[e, t]] applied to b[:, e mod b.ne1, t].
-//   as [k, n, n_expert], b [k, e or a divisor of it, t], ids [e, t] I32; result [n, e, t], F32
+// Products with one of several matrices (experts): result[:, j, t] is the product of as[:, :, ids[j, t]] and
+// b[:, j mod b.ne1, t].
+//   as [k, n, n_expert], b [k, u or a divisor of it, t], ids [u, t] I32; result [n, u, t], F32
 // An index outside 0..n_expert-1 fails the computation.
 GGML_API struct ggml_tensor * ggml_mul_mat_id(struct ggml_context * ctx, struct ggml_tensor * as,
         struct ggml_tensor * b, struct ggml_tensor * ids);
@@ -1316,8 +1317,7 @@ GGML_API struct ggml_tensor * ggml_out_prod(struct ggml_context * ctx, struct gg
 // False, and nothing changed, for any other operator or idx.
 GGML_API bool ggml_prec_set_acc(struct ggml_tensor * a, enum ggml_prec prec);
 GGML_API bool ggml_prec_set_src(struct ggml_tensor * a, enum ggml_prec prec, int idx);
-GGML_DEPRECATED(GGML_API void ggml_mul_mat_set_prec(struct ggml_tensor * a,
-        enum ggml_prec prec),
+GGML_DEPRECATED(GGML_API void ggml_mul_mat_set_prec(struct ggml_tensor * a, enum ggml_prec prec),
         "use ggml_prec_set_acc");
 
 // GGML_HINT_SRC0_IS_HADAMARD promises that a is the Hadamard matrix scaled by 1/sqrt(k), k a power of two,
@@ -1357,8 +1357,7 @@ GGML_API struct ggml_tensor * ggml_soft_max_ext_back(struct ggml_context * ctx, 
 GGML_API struct ggml_tensor * ggml_soft_max_ext_back_inplace(struct ggml_context * ctx,
         struct ggml_tensor * a, struct ggml_tensor * b, float scale, float max_bias);
 
-// softmax(scale*q.k + slope*mask) v for each head and query, without the matrix of scores (Dao et al.
-// 2022).
+// softmax(scale*q.k + slope*mask) v per head and query, without a matrix of scores (Dao et al. 2022).
 //   q    [d, n, h, s]     F32
 //   k    [d, m, h_k, s]   h_k divides h: head i reads head i/(h/h_k)
 //   v    [d_v, m, h_v, s] h_v divides h
@@ -1376,8 +1375,7 @@ GGML_API void ggml_flash_attn_ext_set_n_kv_max(struct ggml_tensor * a, int32_t n
 
 // The precision of the sums; to set it: ggml_prec_set_acc.
 GGML_API enum ggml_prec ggml_flash_attn_ext_get_prec(const struct ggml_tensor * a);
-GGML_DEPRECATED(GGML_API void ggml_flash_attn_ext_set_prec(struct ggml_tensor * a,
-        enum ggml_prec prec),
+GGML_DEPRECATED(GGML_API void ggml_flash_attn_ext_set_prec(struct ggml_tensor * a, enum ggml_prec prec),
         "use ggml_prec_set_acc");
 
 // Reserved: always refused.
@@ -1385,15 +1383,16 @@ GGML_API struct ggml_tensor * ggml_flash_attn_back(struct ggml_context * ctx, st
         struct ggml_tensor * k, struct ggml_tensor * v, struct ggml_tensor * d, bool masked);
 
 // Rotary position embedding (Su et al. 2021): pairs of channels of a [n, heads, tokens, s] are rotated by
-// angle(m) = position * freq_base^(-2m/n_dims) / c[m] for pair m.
+// position * freq_base^(-2m/n_dims) / c[m] for pair m, times freq_scale.
 //   b            positions [tokens] I32; for the modes with sections 4*tokens: time, height, width, extra
 //   c            frequency factors, at least n_dims/2, F32; NULL: 1
 //   n_dims       channels that are rotated, even; the others are copied
 //   mode         GGML_ROPE_TYPE_*
 //   sections     how many pairs take their position from time, height, width, extra (Wang et al. 2024)
-//   freq_scale   factor of the interpolated angle; 1 without context extension
-//   ext_factor   weight of YaRN (Peng et al. 2023): mixes interpolated and original angle between the pairs
-//                that make beta_fast and beta_slow turns in n_ctx_orig positions; 0 turns it off
+//   freq_scale   interpolation of positions; 1 without extension of the context
+//   ext_factor   weight of YaRN (Peng et al. 2023): fast pairs keep the angle without freq_scale, slow ones
+//                take it with; the change lies between the pairs that make beta_fast and beta_slow turns in
+//                n_ctx_orig positions (ggml_rope_yarn_corr_dims). 0 turns it off
 //   attn_factor  magnitude of the result; with ext_factor also multiplied by 1 + 0.1*ln(1/freq_scale)
 // ggml_rope: freq_base 10000, freq_scale 1, ext_factor 0, attn_factor 1. F32, F16.
 GGML_API struct ggml_tensor * ggml_rope(struct ggml_context * ctx, struct ggml_tensor * a,
@@ -1416,13 +1415,11 @@ GGML_API struct ggml_tensor * ggml_rope_multi_inplace(struct ggml_context * ctx,
         float beta_fast, float beta_slow);
 GGML_DEPRECATED(GGML_API struct ggml_tensor * ggml_rope_custom(struct ggml_context * ctx,
         struct ggml_tensor * a, struct ggml_tensor * b, int n_dims, int mode, int n_ctx_orig, float freq_base,
-        float freq_scale, float ext_factor, float attn_factor, float beta_fast,
-        float beta_slow),
+        float freq_scale, float ext_factor, float attn_factor, float beta_fast, float beta_slow),
         "use ggml_rope_ext");
 GGML_DEPRECATED(GGML_API struct ggml_tensor * ggml_rope_custom_inplace(struct ggml_context * ctx,
         struct ggml_tensor * a, struct ggml_tensor * b, int n_dims, int mode, int n_ctx_orig, float freq_base,
-        float freq_scale, float ext_factor, float attn_factor, float beta_fast,
-        float beta_slow),
+        float freq_scale, float ext_factor, float attn_factor, float beta_fast, float beta_slow),
         "use ggml_rope_ext_inplace");
 
 // Gradients: the rotation the other way, a being the gradient of the result.
@@ -1442,8 +1439,8 @@ GGML_API struct ggml_tensor * ggml_rope_set_offset(struct ggml_tensor * a, int n
 GGML_API void ggml_rope_yarn_corr_dims(int n_dims, int n_ctx_orig, float freq_base, float beta_fast,
         float beta_slow, float dims[2]);
 
-// dst[m, t, s] = sum over heads h of weights[h, t, s]*max(0, q.k) + mask[m, t, 0, s mod s_m]: the scores by
-// which a sparse attention picks its keys (DeepSeek-AI 2025).
+// The scores by which a sparse attention picks its keys (DeepSeek-AI 2025): the sum over heads h of
+// weights[h, t]*max(0, q.k), plus the mask, whose dimension 3 is read modulo its size.
 //   q [d, heads, tokens, s] F32, k [d, 1, m, s], weights [heads, tokens, 1, s] F32,
 //   mask [m, tokens, 1, s_m] F16; result [m, tokens, 1, s], F32
 GGML_API struct ggml_tensor * ggml_lightning_indexer(struct ggml_context * ctx, struct ggml_tensor * q,
@@ -1560,15 +1557,15 @@ GGML_API struct ggml_tensor * ggml_add_rel_pos_inplace(struct ggml_context * ctx
 // ---------------------------------------------------------------------------------------------------------
 // Recurrent layers (F32)
 // ---------------------------------------------------------------------------------------------------------
-// The results hold outputs and then new states, in one tensor; take views. T tokens, S sequences of T/S
-// tokens, H heads of N channels where nothing else is said.
+// The results hold outputs and then new states, in one tensor; take views of it. S sequences, H heads of N
+// channels. T is the number of tokens: of each sequence, but in rwkv_* and gated_linear_attn of all together.
 
 // result[c, t, s] = sum over k of sx[t + k, c, s]*c[k, c]: sx [K - 1 + T, C, S], c [K, C]; [C, T, S].
 GGML_API struct ggml_tensor * ggml_ssm_conv(struct ggml_context * ctx, struct ggml_tensor * sx,
         struct ggml_tensor * c);
 
-// Selective state space (Dao, Gu 2024). Per token: z = softplus(dt), state = state*exp(z*A) + B*x*z, y =
-// state.C.
+// Selective state space (Dao, Gu 2024). Per token: z = softplus(dt), state = state*exp(z*A) + B*x*z, then
+// y = sum of state*C over N.
 //   s [N, P, H, slots], x [P, H, T, S], dt [H, T, S], A [1 or N, H], B and C [N, G, T, S] (G groups of
 //   heads), ids [S] I32: the slot from which each sequence starts
 //   result: one dimension; y [P, H, T, S], then K states [N, P, H, S], the r-th that of r tokens before the
@@ -1577,21 +1574,21 @@ GGML_API struct ggml_tensor * ggml_ssm_scan(struct ggml_context * ctx, struct gg
         struct ggml_tensor * x, struct ggml_tensor * dt, struct ggml_tensor * A, struct ggml_tensor * B,
         struct ggml_tensor * C, struct ggml_tensor * ids, int64_t K);
 
-// RWKV-6 (Peng et al. 2024). With kv = k_i*v_j: y_j = sum over i of r_i*(tf_i*kv + state_ij), then state_ij
-// = td_i*state_ij + kv.
+// RWKV-6 (Peng et al. 2024). With kv = k_i*v_j: y_j = sum over i of r_i*(tf_i*kv + state_ij), then
+// state_ij = td_i*state_ij + kv.
 //   k, v, r, td [N, H, T]; tf [N, H]; state [N*N*H, S]; result [N*H, T + N*S]: T rows of outputs, then states
 GGML_API struct ggml_tensor * ggml_rwkv_wkv6(struct ggml_context * ctx, struct ggml_tensor * k,
         struct ggml_tensor * v, struct ggml_tensor * r, struct ggml_tensor * tf, struct ggml_tensor * td,
         struct ggml_tensor * state);
 
-// Gated linear attention (Yang et al. 2023): state_ij = g_i*state_ij + k_i*v_j, then y_j = scale * sum of
-// q_i*state_ij. Shapes as rwkv_wkv6.
+// Gated linear attention (Yang et al. 2023): state_ij = g_i*state_ij + k_i*v_j, then
+// y_j = scale * sum over i of q_i*state_ij. Shapes as rwkv_wkv6.
 GGML_API struct ggml_tensor * ggml_gated_linear_attn(struct ggml_context * ctx, struct ggml_tensor * k,
         struct ggml_tensor * v, struct ggml_tensor * q, struct ggml_tensor * g, struct ggml_tensor * state,
         float scale);
 
-// RWKV-7 (Peng et al. 2025). With u_i = sum over j of a_j*state_ij: state_ij = w_j*state_ij + v_i*k_j +
-// u_i*b_j, then y_i = sum over j of r_j*state_ij. Shapes as rwkv_wkv6.
+// RWKV-7 (Peng et al. 2025). With u_i = sum over j of a_j*state_ij:
+// state_ij = w_j*state_ij + v_i*k_j + u_i*b_j, then y_i = sum over j of r_j*state_ij. Shapes as rwkv_wkv6.
 GGML_API struct ggml_tensor * ggml_rwkv_wkv7(struct ggml_context * ctx, struct ggml_tensor * r,
         struct ggml_tensor * w, struct ggml_tensor * k, struct ggml_tensor * v, struct ggml_tensor * a,
         struct ggml_tensor * b, struct ggml_tensor * state);
@@ -1603,7 +1600,7 @@ GGML_API struct ggml_tensor * ggml_rwkv_wkv7(struct ggml_context * ctx, struct g
 //   head h reads q head h mod H_q and k head h mod H_k, sequence s reads s/(S/S_q) and s/(S/S_k)
 //   result [N*H, T*S + K*N*S]: outputs [N, H, T, S], then K states [N, N, H, S], the r-th that after token
 //   T - 1 - r (written where T > r)
-// Here T counts the tokens of one sequence. K >= 1.
+// K >= 1.
 GGML_API struct ggml_tensor * ggml_gated_delta_net(struct ggml_context * ctx, struct ggml_tensor * q,
         struct ggml_tensor * k, struct ggml_tensor * v, struct ggml_tensor * g, struct ggml_tensor * beta,
         struct ggml_tensor * state, int64_t K);
@@ -1612,22 +1609,23 @@ GGML_API struct ggml_tensor * ggml_gated_delta_net(struct ggml_context * ctx, st
 // Hyper-connections (F32): hc residual streams of D channels, T tokens
 // ---------------------------------------------------------------------------------------------------------
 
-// Mixing matrices [hc, hc, T] made doubly stochastic by n_iter rounds (Sinkhorn, Knopp 1967): softmax over
-// d of mixes[2hc + d + hc*s]*scale[2] + base[2hc + d + hc*s], plus eps, rows and columns divided by eps +
-// their sums in turn. mixes [(2 + hc)*hc, T], scale [3 or more], base [(2 + hc)*hc]; hc = 4.
+// Mixing matrices c[d, s, t], [hc, hc, T], made doubly stochastic (Sinkhorn, Knopp 1967): the softmax over d
+// of mixes[2hc + d + hc*s, t]*scale[2] + base[2hc + d + hc*s], plus eps, divided by eps + its sums over s;
+// then n_iter - 1 times by those over d and again over s. n_iter > 0.
+//   mixes [(2 + hc)*hc, T], scale [3 or more], base [(2 + hc)*hc]; hc = 4
 GGML_API struct ggml_tensor * ggml_dsv4_hc_comb(struct ggml_context * ctx, struct ggml_tensor * mixes,
         struct ggml_tensor * scale, struct ggml_tensor * base, float eps, int32_t n_iter);
 
-// The input of a layer: sum over h of x[:, h, t]*weights[h, t]; gated: scale * sum over h of x/(1 +
-// e^-gate). x and gate [D, hc, T], weights [hc, T]; result [D, T].
+// The input of a layer: the sum over streams h of x[:, h, t]*weights[h, t]; gated: scale times the sum of
+// x/(1 + e^-gate).
+//   x and gate [D, hc, T], weights [hc, T]; result [D, T]
 GGML_API struct ggml_tensor * ggml_dsv4_hc_pre(struct ggml_context * ctx, struct ggml_tensor * x,
         struct ggml_tensor * weights);
 GGML_API struct ggml_tensor * ggml_dsv4_hc_pre_gated(struct ggml_context * ctx, struct ggml_tensor * x,
         struct ggml_tensor * gate, float scale);
 
-// The streams behind it: result[:, d, t] = x[:, t]*post[d, t] + sum over s of residual[:, s, t]*comb[d, s,
-// t]. x [D, T], residual [D, hc, T], post [hc, T], comb [hc, hc, T] or NULL (the identity); result [D, hc,
-// T].
+// The streams behind it: x[:, t]*post[d, t] + sum over s of residual[:, s, t]*comb[d, s, t] for stream d.
+//   x [D, T], residual [D, hc, T], post [hc, T], comb [hc, hc, T] or NULL (the identity); result [D, hc, T]
 GGML_API struct ggml_tensor * ggml_dsv4_hc_post(struct ggml_context * ctx, struct ggml_tensor * x,
         struct ggml_tensor * residual, struct ggml_tensor * post, struct ggml_tensor * comb);
 

@@ -1,0 +1,1 @@
+#include "ggml/src/ggml-impl.h"
