@@ -1243,9 +1243,9 @@ GGML_API struct ggml_tensor * ggml_roll(struct ggml_context * ctx, struct ggml_t
 
 // Resizes a: to [ne0*scale_factor, ne1*scale_factor, ..], scale_factor > 1, or to the given sizes. mode: enum
 // ggml_scale_mode, for interpolate or-ed with enum ggml_scale_flag. Elements are areas whose centres lie at
-// i + 0.5; with ALIGN_CORNERS they are points, and first and last coincide. Dimensions 2 and 3 take the nearest
-// element. Bicubic is the convolution of Keys (1981) with a = -0.75; edges are repeated. ANTIALIAS widens the
-// triangle filter by the factor of reduction. F32.
+// i + 0.5; with ALIGN_CORNERS they are points, and first and last coincide. Dimensions 2 and 3 take the
+// nearest element. Bicubic is the convolution of Keys (1981) with a = -0.75; edges are repeated. ANTIALIAS
+// widens the triangle filter by the factor of reduction. F32.
 GGML_API struct ggml_tensor * ggml_upscale(struct ggml_context * ctx, struct ggml_tensor * a,
         int scale_factor, enum ggml_scale_mode mode);
 GGML_API struct ggml_tensor * ggml_interpolate(struct ggml_context * ctx, struct ggml_tensor * a, int64_t ne0,
