@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Owning pointers for C++ programs: a std::unique_ptr for each kind of object, with a deleter that calls the
-// matching *_free function. Header only. Members are destroyed in reverse order: declare a back end before its
-// buffers, events and scheduler.
+// Owning pointers for C++ programs: a std::unique_ptr for each kind of object, with a deleter that calls
+// the matching *_free function. Header only. Members are destroyed in reverse order: declare a back end
+// before its buffers, events and scheduler.
 #pragma once
 
 #ifndef __cplusplus

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// Three private layouts, public only because one known client includes this file by this name, reads a graph's
-// fields and makes graphs of its own. Programs that start afresh use ggml-graph.h or the accessors of ggml.h.
-// Nothing else belongs here.
+// Three private layouts, public only because one known client includes this file by this name, reads a
+// graph's fields and makes graphs of its own. Programs that start afresh use ggml-graph.h or the accessors
+// of ggml.h. Nothing else belongs here.
 #pragma once
 
 #include "ggml.h"
 
 typedef uint32_t ggml_bitset_t; // 32 bits of a bit set, the lowest first
 
-// A set of tensors by address: open addressing with linear probing. Slot i is taken if bit i of used is set; the
-// keys of other slots mean nothing. An index into it is also one into the use counts and gradients of its graph.
+// A set of tensors by address: open addressing with linear probing. Slot i is taken if bit i of used is
+// set; the keys of other slots mean nothing. A slot is also an index into the use counts and gradients of
+// the graph.
 struct ggml_hash_set {
     size_t                size; // slots
     ggml_bitset_t *       used; // borrowed, one bit a slot
@@ -24,9 +25,10 @@ enum ggml_cgraph_eval_order {
     GGML_CGRAPH_EVAL_ORDER_COUNT         = 2,
 };
 
-// A graph. Number and order of the fields are fixed: clients initialise it by position. A back end has to accept
-// one that is a window onto another graph: size 0, no leafs, no gradients, the nodes, use counts and hash set of
-// the other one. All arrays are borrowed; those of a graph made by ggml_new_graph lie in its context.
+// A graph. Number and order of the fields are fixed: clients initialise it by position. A back end has to
+// accept one that is a window onto another graph: size 0, no leafs, no gradients, the nodes, use counts and
+// hash set of the other one. All arrays are borrowed; those of a graph made by ggml_new_graph lie in its
+// context.
 struct ggml_cgraph {
     int                         size;             // room for nodes, and for leafs; 0: nothing can be added
     int                         n_nodes;
