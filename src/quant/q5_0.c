@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// q5_0: 32 elements, five bits each, one scale.
+#include "quant/q5_0.h"
+
+#include "quant/code.h"
+#include "quant/q5_bits.h"
+#include "quant/type.h"
+
+static void decode(const void * restrict x, float * restrict y, int64_t n) {
+    const struct tn_block_q5_0 * b = x;
+    for (int64_t i = 0; i < n / TN_Q5_0_LEN; i++, y += TN_Q5_0_LEN) {
+        const float d = tn_f16_to_f32(b[i].d);
+        uint8_t codes[TN_Q5_0_LEN];
+        tn_q5_bits_unpack(b[i].qh, b[i].qs, codes);
+        for (int j = 0; j < TN_Q5_0_LEN; j++) {
+            y[j] = d * (float) (codes[j] - 16);
+        }
+    }
+}
+
+// The element of largest magnitude gets code 0, the one end of the range that reaches farther.
+static void encode_ref(const float * restrict x, void * restrict y, int64_t n) {
+    struct tn_block_q5_0 * b = y;
+    for (int64_t i = 0; i < n / TN_Q5_0_LEN; i++, x += TN_Q5_0_LEN) {
+        const float d = tn_code_saturate(tn_code_extreme(x, TN_Q5_0_LEN) / -16.0f);
+        const float inverse = tn_code_inverse(d);
+        uint8_t codes[TN_Q5_0_LEN];
+        for (int j = 0; j < TN_Q5_0_LEN; j++) {
+            codes[j] = tn_code_trunc(x[j] * inverse + 16.5f, 31.0f);
+        }
+        b[i].d = tn_f16_from_f32(d);
+        tn_q5_bits_pack(codes, b[i].qh, b[i].qs);
+    }
+}
+
+const struct tn_type tn_type_q5_0 = {
+    .block_size = TN_Q5_0_LEN,
+    .type_size = sizeof(struct tn_block_q5_0),
+    .is_quantized = true,
+    .decode = decode,
+    .encode_ref = encode_ref,
+    .half_offset = offsetof(struct tn_block_q5_0, d),
+    .n_halves = 1,
+};
