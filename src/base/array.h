@@ -8,8 +8,9 @@
 
 #include "base/mem.h"
 
-// Makes room for `count` items of `size` bytes, at least doubling. false: no memory, array unchanged.
-bool tn_array_grow(void ** items, size_t * capacity, size_t count, size_t size, enum tn_mem_tag tag);
+// Makes room for `count` items of `size` bytes, at least doubling. items_at: the address of the pointer to them.
+// false: no memory, array unchanged.
+bool tn_array_grow(void * items_at, size_t * capacity, size_t count, size_t size, enum tn_mem_tag tag);
 
 #define TN_ARRAY(T)     \
     struct {            \
@@ -20,7 +21,7 @@ bool tn_array_grow(void ** items, size_t * capacity, size_t count, size_t size, 
 
 // true if at least `n` more items fit afterwards.
 #define TN_ARRAY_RESERVE(a, n, tag) \
-    tn_array_grow((void **) &(a)->items, &(a)->capacity, (a)->count + (n), sizeof((a)->items[0]), tag)
+    tn_array_grow(&(a)->items, &(a)->capacity, (a)->count + (n), sizeof((a)->items[0]), tag)
 
 #define TN_ARRAY_FREE(a)         \
     do {                         \
