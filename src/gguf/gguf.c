@@ -28,7 +28,8 @@ void gguf_free(struct gguf_context * ctx) {
         tn_mem_free(ctx->kv.items[i].key);
         tn_value_free(&ctx->kv.items[i].value);
     }
-    for (size_t i = 0; i < ctx->tensors.count; i++) tn_mem_free(ctx->tensors.items[i].name);
+    for (size_t i = 0; i < ctx->tensors.count; i++)
+        tn_mem_free(ctx->tensors.items[i].name);
     TN_ARRAY_FREE(&ctx->kv);
     TN_ARRAY_FREE(&ctx->tensors);
     tn_names_free(&ctx->key_names);
@@ -51,17 +52,17 @@ size_t gguf_get_data_offset(const struct gguf_context * ctx) {
 // ---- keys and values
 
 // What the scalar types are called in C and in the names of functions.
-#define TN_GGUF_SCALARS(X)              \
-    X(uint8_t, u8, GGUF_TYPE_UINT8)     \
-    X(int8_t, i8, GGUF_TYPE_INT8)       \
-    X(uint16_t, u16, GGUF_TYPE_UINT16)  \
-    X(int16_t, i16, GGUF_TYPE_INT16)    \
-    X(uint32_t, u32, GGUF_TYPE_UINT32)  \
-    X(int32_t, i32, GGUF_TYPE_INT32)    \
-    X(float, f32, GGUF_TYPE_FLOAT32)    \
-    X(uint64_t, u64, GGUF_TYPE_UINT64)  \
-    X(int64_t, i64, GGUF_TYPE_INT64)    \
-    X(double, f64, GGUF_TYPE_FLOAT64)   \
+#define TN_GGUF_SCALARS(X)                                                                                   \
+    X(uint8_t, u8, GGUF_TYPE_UINT8)                                                                          \
+    X(int8_t, i8, GGUF_TYPE_INT8)                                                                            \
+    X(uint16_t, u16, GGUF_TYPE_UINT16)                                                                       \
+    X(int16_t, i16, GGUF_TYPE_INT16)                                                                         \
+    X(uint32_t, u32, GGUF_TYPE_UINT32)                                                                       \
+    X(int32_t, i32, GGUF_TYPE_INT32)                                                                         \
+    X(float, f32, GGUF_TYPE_FLOAT32)                                                                         \
+    X(uint64_t, u64, GGUF_TYPE_UINT64)                                                                       \
+    X(int64_t, i64, GGUF_TYPE_INT64)                                                                         \
+    X(double, f64, GGUF_TYPE_FLOAT64)                                                                        \
     X(bool, bool, GGUF_TYPE_BOOL)
 
 int64_t gguf_get_n_kv(const struct gguf_context * ctx) {
@@ -110,12 +111,12 @@ static const void * scalar_at(const struct gguf_context * ctx, int64_t id, enum 
     return NULL;
 }
 
-#define TN_GGUF_GET(T, suffix, type)                                           \
-    T gguf_get_val_##suffix(const struct gguf_context * ctx, int64_t key_id) { \
-        T value = 0;                                                           \
-        const void * at = scalar_at(ctx, key_id, type);                        \
-        if (at) memcpy(&value, at, sizeof(value));                             \
-        return value;                                                          \
+#define TN_GGUF_GET(T, suffix, type)                                                                         \
+    T gguf_get_val_##suffix(const struct gguf_context * ctx, int64_t key_id) {                               \
+        T value = 0;                                                                                         \
+        const void * at = scalar_at(ctx, key_id, type);                                                      \
+        if (at) memcpy(&value, at, sizeof(value));                                                           \
+        return value;                                                                                        \
     }
 TN_GGUF_SCALARS(TN_GGUF_GET)
 
@@ -188,7 +189,7 @@ static bool accept_alignment(struct gguf_context * ctx, const struct tn_gguf_val
 bool tn_gguf_append(struct gguf_context * ctx, char * key, const struct tn_gguf_value * value) {
     if (!TN_ARRAY_RESERVE(&ctx->kv, 1, TN_MEM_GGUF)) return false;
     if (is_alignment(key) && !accept_alignment(ctx, value)) return false;
-    ctx->kv.items[ctx->kv.count] = (struct tn_gguf_kv) { .key = key, .value = *value };
+    ctx->kv.items[ctx->kv.count] = (struct tn_gguf_kv){ .key = key, .value = *value };
     if (!tn_names_add(&ctx->key_names, ctx, tn_gguf_key_name, (int64_t) ctx->kv.count)) return false;
     ctx->kv.count++;
     return true;
@@ -231,8 +232,8 @@ static bool check_key(const struct gguf_context * ctx, const char * key) {
     return true;
 }
 
-static void set_data(struct gguf_context * ctx, const char * key, enum gguf_type type, bool is_array, const void * data,
-                     size_t n) {
+static void set_data(struct gguf_context * ctx, const char * key, enum gguf_type type, bool is_array,
+                     const void * data, size_t n) {
     struct tn_gguf_value value;
     if (check_key(ctx, key) && tn_value_set(&value, type, is_array, data, n)) {
         replace(ctx, key, &value);
@@ -241,7 +242,8 @@ static void set_data(struct gguf_context * ctx, const char * key, enum gguf_type
     }
 }
 
-static void set_strings(struct gguf_context * ctx, const char * key, bool is_array, const char * const * texts, size_t n) {
+static void set_strings(struct gguf_context * ctx, const char * key, bool is_array,
+                        const char * const * texts, size_t n) {
     struct tn_gguf_value value;
     if (check_key(ctx, key) && tn_value_set_strings(&value, is_array, texts, n)) {
         replace(ctx, key, &value);
@@ -250,9 +252,9 @@ static void set_strings(struct gguf_context * ctx, const char * key, bool is_arr
     }
 }
 
-#define TN_GGUF_SET(T, suffix, type)                                              \
-    void gguf_set_val_##suffix(struct gguf_context * ctx, const char * key, T val) { \
-        set_data(ctx, key, type, false, &val, 1);                                 \
+#define TN_GGUF_SET(T, suffix, type)                                                                         \
+    void gguf_set_val_##suffix(struct gguf_context * ctx, const char * key, T val) {                         \
+        set_data(ctx, key, type, false, &val, 1);                                                            \
     }
 TN_GGUF_SCALARS(TN_GGUF_SET)
 
@@ -260,7 +262,8 @@ void gguf_set_val_str(struct gguf_context * ctx, const char * key, const char * 
     set_strings(ctx, key, false, &val, 1);
 }
 
-void gguf_set_arr_data(struct gguf_context * ctx, const char * key, enum gguf_type type, const void * data, size_t n) {
+void gguf_set_arr_data(struct gguf_context * ctx, const char * key, enum gguf_type type, const void * data,
+                       size_t n) {
     set_data(ctx, key, type, true, data, n);
 }
 
@@ -292,7 +295,8 @@ int64_t gguf_find_tensor(const struct gguf_context * ctx, const char * name) {
 
 static const struct tn_gguf_tensor * tensor_at(const struct gguf_context * ctx, int64_t id) {
     if (ctx && id >= 0 && id < (int64_t) ctx->tensors.count) return &ctx->tensors.items[id];
-    tn_error_set("gguf: there is no tensor with id %" PRId64 ", the file has %" PRId64, id, gguf_get_n_tensors(ctx));
+    tn_error_set("gguf: there is no tensor with id %" PRId64 ", the file has %" PRId64, id,
+                 gguf_get_n_tensors(ctx));
     return NULL;
 }
 
@@ -324,10 +328,13 @@ size_t gguf_get_tensor_size(const struct gguf_context * ctx, int64_t tensor_id) 
 
 static bool add(struct gguf_context * ctx, const struct ggml_tensor * tensor) {
     if (!ctx || !tensor) return tn_refuse("context or tensor is NULL");
-    if (tn_tensor_is_poisoned(tensor)) return tn_refuse("the tensor was refused: %s", tn_context_poison_text(tensor));
+    if (tn_tensor_is_poisoned(tensor))
+        return tn_refuse("the tensor was refused: %s", tn_context_poison_text(tensor));
     if (!tensor->name[0]) return tn_refuse("the tensor has no name");
     if (!ggml_is_contiguous(tensor)) return tn_refuse("tensor '%s' is not contiguous", tensor->name);
-    struct tn_gguf_tensor t = { .type = tensor->type, .data = tensor->data, .buffer = tensor->buffer, .source = tensor };
+    struct tn_gguf_tensor t = {
+        .type = tensor->type, .data = tensor->data, .buffer = tensor->buffer, .source = tensor
+    };
     tn_shape_copy(t.ne, tensor->ne);
     t.name = tn_mem_strdup(tensor->name, TN_MEM_GGUF);
     if (t.name && tn_tensor_info_measure(&t) && tn_tensor_info_add(ctx, &t)) return true;

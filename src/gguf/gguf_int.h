@@ -13,8 +13,8 @@
 
 // ---- values (value.c)
 
-// A scalar is an array of one element. Strings lie in `data` one behind the other, each with a terminator that is
-// not part of it; text i is ends[i] .. ends[i + 1] - 1.
+// A scalar is an array of one element. Strings lie in `data` one behind the other, each with a terminator
+// that is not part of it; text i is ends[i] .. ends[i + 1] - 1.
 struct tn_gguf_value {
     enum gguf_type type; // of the elements
     bool is_array;
@@ -49,12 +49,14 @@ struct tn_gguf_names {
 // The name of entry `id`; how the index reads the names without owning them.
 typedef const char * (*tn_gguf_name_of)(const struct gguf_context * ctx, int64_t id);
 
-int64_t tn_names_find(const struct tn_gguf_names * names, const struct gguf_context * ctx, tn_gguf_name_of name_of,
-                      const char * name);
+int64_t tn_names_find(const struct tn_gguf_names * names, const struct gguf_context * ctx,
+                      tn_gguf_name_of name_of, const char * name);
 // id's name must not be in the index. false: no memory.
-bool tn_names_add(struct tn_gguf_names * names, const struct gguf_context * ctx, tn_gguf_name_of name_of, int64_t id);
+bool tn_names_add(struct tn_gguf_names * names, const struct gguf_context * ctx, tn_gguf_name_of name_of,
+                  int64_t id);
 // Forgets everything and adds ids 0 .. n-1. Needs no more memory than there is already.
-void tn_names_rebuild(struct tn_gguf_names * names, const struct gguf_context * ctx, tn_gguf_name_of name_of, int64_t n);
+void tn_names_rebuild(struct tn_gguf_names * names, const struct gguf_context * ctx, tn_gguf_name_of name_of,
+                      int64_t n);
 void tn_names_free(struct tn_gguf_names * names);
 
 // ---- tensors (tensor_info.c)
@@ -72,7 +74,8 @@ struct tn_gguf_tensor {
 
 // Sets `size` from type and ne. false with a text.
 bool tn_tensor_info_measure(struct tn_gguf_tensor * t);
-// Appends, giving the offset; takes over t->name on success. false with a text: duplicate, no memory, overflow.
+// Appends, giving the offset; takes over t->name on success. false with a text: duplicate, no memory,
+// overflow.
 bool tn_tensor_info_add(struct gguf_context * ctx, const struct tn_gguf_tensor * t);
 // Offsets of all tensors from their sizes and the alignment. false: overflow, offsets unchanged.
 bool tn_tensor_info_layout(struct gguf_context * ctx);

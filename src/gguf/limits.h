@@ -12,8 +12,8 @@
 #define TN_GGUF_MIN_KV_BYTES     13 // length, type, one byte of value
 #define TN_GGUF_MIN_TENSOR_BYTES 24 // length, n_dims, type, offset
 
-// Data arrives in steps of this size where the source cannot tell its own size, so that a false length costs no
-// more memory than the bytes that really follow.
+// Data arrives in steps of this size where the source cannot tell its own size, so that a false length costs
+// no more memory than the bytes that really follow.
 #define TN_GGUF_READ_STEP (INT64_C(1) << 16)
 
 // Alignments beyond a huge page have no use, and padding of that size would be a file of zeros.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Bounds-checked parsing. Nothing in a file is believed before it is compared with the bytes that remain, and what is
-// allocated grows with the bytes that were really read.
+// Bounds-checked parsing. Nothing in a file is believed before it is compared with the bytes that remain, and
+// what is allocated grows with the bytes that were really read.
 #include <inttypes.h>
 #include <string.h>
 
@@ -29,8 +29,8 @@ static bool grow(struct block * b, size_t wanted) {
     return true;
 }
 
-// Appends n bytes to a growing block, in steps that the source has to back with data. One byte more is allocated,
-// so that a terminator fits.
+// Appends n bytes to a growing block, in steps that the source has to back with data. One byte more is
+// allocated, so that a terminator fits.
 static bool read_block(struct tn_gguf_source * s, struct block * b, size_t n, const char * what) {
     if (n > tn_source_left(s)) return tn_source_read(s, NULL, n, what);
     size_t done = 0;
@@ -47,7 +47,8 @@ static bool read_length(struct tn_gguf_source * s, uint64_t * n, const char * wh
     const uint64_t at = s->pos;
     if (!tn_source_read(s, n, sizeof(*n), what)) return false;
     if (*n <= (uint64_t) TN_GGUF_MAX_LENGTH && *n <= tn_source_left(s)) return true;
-    return tn_refuse("byte %" PRIu64 ": %s of %" PRIu64 " is longer than the rest of the file, or than 2^30", at, what, *n);
+    return tn_refuse("byte %" PRIu64 ": %s of %" PRIu64 " is longer than the rest of the file, or than 2^30",
+                     at, what, *n);
 }
 
 // A key or a name: terminated, not empty, without a zero byte. The caller frees *out, also after a failure.
@@ -98,7 +99,8 @@ static bool read_elements(struct tn_gguf_source * s, struct tn_gguf_value * v, c
     struct block b = { 0 };
     if (v->type == GGUF_TYPE_STRING) return read_strings(s, v);
     if (v->n > tn_source_left(s) / each) {
-        return tn_refuse("byte %" PRIu64 ": an array of %zu elements is longer than the rest of the file", s->pos, v->n);
+        return tn_refuse("byte %" PRIu64 ": an array of %zu elements is longer than the rest of the file",
+                         s->pos, v->n);
     }
     const bool ok = read_block(s, &b, v->n * each, "a value");
     v->data = b.data;
@@ -153,8 +155,10 @@ static bool read_shape(struct tn_gguf_source * s, struct tn_gguf_tensor * t) {
     uint32_t n_dims;
     const uint64_t at = s->pos;
     if (!tn_source_read(s, &n_dims, sizeof(n_dims), "a number of dimensions")) return false;
-    if (n_dims > GGML_MAX_DIMS) return tn_refuse("byte %" PRIu64 ": %" PRIu32 " dimensions, at most 4 are known", at, n_dims);
-    for (uint32_t i = 0; i < GGML_MAX_DIMS; i++) t->ne[i] = 1;
+    if (n_dims > GGML_MAX_DIMS)
+        return tn_refuse("byte %" PRIu64 ": %" PRIu32 " dimensions, at most 4 are known", at, n_dims);
+    for (uint32_t i = 0; i < GGML_MAX_DIMS; i++)
+        t->ne[i] = 1;
     return tn_source_read(s, t->ne, n_dims * sizeof(t->ne[0]), "the sizes");
 }
 
@@ -171,8 +175,8 @@ static bool read_tensor(struct tn_gguf_source * s, struct gguf_context * ctx) {
     if (ok) t.type = type;
     ok = ok && tn_tensor_info_measure(&t);
     if (ok && t.offset != ctx->data_size) {
-        ok = tn_refuse("the offset is %" PRIu64 ", expected is %" PRIu64 ", the end of the tensor before", t.offset,
-                       ctx->data_size);
+        ok = tn_refuse("the offset is %" PRIu64 ", expected is %" PRIu64 ", the end of the tensor before",
+                       t.offset, ctx->data_size);
     }
     ok = ok && tn_tensor_info_add(ctx, &t);
     if (!ok) {
@@ -184,19 +188,23 @@ static bool read_tensor(struct tn_gguf_source * s, struct gguf_context * ctx) {
 
 static bool check_count(const struct tn_gguf_source * s, int64_t n, uint64_t each, const char * what) {
     if (n >= 0 && (uint64_t) n <= tn_source_left(s) / each) return true;
-    return tn_refuse("byte 8: %" PRId64 " %s cannot be in a file with %" PRIu64 " bytes left", n, what, tn_source_left(s));
+    return tn_refuse("byte 8: %" PRId64 " %s cannot be in a file with %" PRIu64 " bytes left", n, what,
+                     tn_source_left(s));
 }
 
-static bool read_header(struct tn_gguf_source * s, struct gguf_context * ctx, int64_t * n_tensors, int64_t * n_kv) {
+static bool read_header(struct tn_gguf_source * s, struct gguf_context * ctx, int64_t * n_tensors,
+                        int64_t * n_kv) {
     char magic[4];
     if (!tn_source_read(s, magic, sizeof(magic), "the magic")) return false;
     if (memcmp(magic, GGUF_MAGIC, sizeof(magic)) != 0) {
-        return tn_refuse("byte 0: not a GGUF file: the magic is %02x %02x %02x %02x", (unsigned char) magic[0],
-                         (unsigned char) magic[1], (unsigned char) magic[2], (unsigned char) magic[3]);
+        return tn_refuse("byte 0: not a GGUF file: the magic is %02x %02x %02x %02x",
+                         (unsigned char) magic[0], (unsigned char) magic[1], (unsigned char) magic[2],
+                         (unsigned char) magic[3]);
     }
     if (!tn_source_read(s, &ctx->version, sizeof(ctx->version), "the version")) return false;
     if (ctx->version != 0 && (ctx->version & 0xffff) == 0) {
-        return tn_refuse("byte 4: version %08" PRIx32 " looks byte-swapped: a file for big-endian machines", ctx->version);
+        return tn_refuse("byte 4: version %08" PRIx32 " looks byte-swapped: a file for big-endian machines",
+                         ctx->version);
     }
     if (ctx->version < 2 || ctx->version > GGUF_VERSION) {
         return tn_refuse("byte 4: version %" PRIu32 " is not 2 or 3", ctx->version);
@@ -220,7 +228,8 @@ static bool read_description(struct tn_gguf_source * s, struct gguf_context * ct
     if (n_tensors > 0) {
         // Padding counts from the magic, the offset from the start of what the caller gave.
         size_t padded;
-        if (!tn_size_align(s->pos - s->start, ctx->alignment, &padded)) return tn_refuse("the data section overflows");
+        if (!tn_size_align(s->pos - s->start, ctx->alignment, &padded))
+            return tn_refuse("the data section overflows");
         offset = s->start + padded;
     }
     ctx->data_offset = offset;
@@ -254,11 +263,14 @@ static bool make_tensors(struct tn_gguf_source * s, const struct gguf_context * 
     const uint64_t left = s->end > ctx->data_offset ? s->end - ctx->data_offset : 0;
     size_t size = (ctx->tensors.count + (no_alloc ? 0 : 1)) * ggml_tensor_overhead();
     if (!no_alloc && ctx->data_size > left) {
-        return tn_refuse("byte %zu: the data section has %" PRIu64 " bytes, %" PRIu64 " are needed: the file is truncated",
+        return tn_refuse("byte %zu: the data section has %" PRIu64 " bytes, %" PRIu64
+                         " are needed: the file is truncated",
                          ctx->data_offset, left, ctx->data_size);
     }
-    if (!no_alloc && !tn_size_add(size, ctx->data_size, &size)) return tn_refuse("the data of the tensors are too large");
-    struct ggml_context * out = ggml_init((struct ggml_init_params) { .mem_size = size, .no_alloc = no_alloc });
+    if (!no_alloc && !tn_size_add(size, ctx->data_size, &size))
+        return tn_refuse("the data of the tensors are too large");
+    struct ggml_context * out =
+        ggml_init((struct ggml_init_params){ .mem_size = size, .no_alloc = no_alloc });
     if (!out) return false;
     const bool ok = no_alloc ? add_tensors(out, ctx, NULL) : read_data(s, ctx, out);
     if (ok) {

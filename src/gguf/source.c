@@ -34,14 +34,14 @@ static bool read_callback(struct tn_gguf_source * s, uint64_t pos, void * out, s
 bool tn_source_from_file(struct tn_gguf_source * s, FILE * file) {
     const int64_t here = tn_file_tell(file), size = tn_file_size(file);
     if (here < 0 || size < here) return tn_refuse("the file cannot be positioned");
-    *s = (struct tn_gguf_source) { .read = read_file, .file = file };
+    *s = (struct tn_gguf_source){ .read = read_file, .file = file };
     s->start = s->pos = s->file_pos = (uint64_t) here;
     s->end = (uint64_t) size;
     return true;
 }
 
 struct tn_gguf_source tn_source_from_memory(const void * data, size_t size) {
-    return (struct tn_gguf_source) { .read = read_memory, .memory = data, .end = size };
+    return (struct tn_gguf_source){ .read = read_memory, .memory = data, .end = size };
 }
 
 uint64_t tn_source_left(const struct tn_gguf_source * s) {
@@ -51,16 +51,18 @@ uint64_t tn_source_left(const struct tn_gguf_source * s) {
 bool tn_source_read(struct tn_gguf_source * s, void * out, size_t n, const char * what) {
     if (n == 0) return true;
     if (n > tn_source_left(s)) {
-        return tn_refuse("byte %" PRIu64 ": %s of %zu bytes ends beyond the data, %" PRIu64 " are left", s->pos, what, n,
-                         tn_source_left(s));
+        return tn_refuse("byte %" PRIu64 ": %s of %zu bytes ends beyond the data, %" PRIu64 " are left",
+                         s->pos, what, n, tn_source_left(s));
     }
-    if (!s->read(s, s->pos, out, n)) return tn_refuse("byte %" PRIu64 ": cannot read %s of %zu bytes", s->pos, what, n);
+    if (!s->read(s, s->pos, out, n))
+        return tn_refuse("byte %" PRIu64 ": cannot read %s of %zu bytes", s->pos, what, n);
     s->pos += n;
     return true;
 }
 
-struct gguf_context * gguf_init_from_callback(gguf_reader_callback_t callback, void * userdata, size_t max_chunk_read,
-                                              uint64_t max_expected_size, struct gguf_init_params params) {
+struct gguf_context * gguf_init_from_callback(gguf_reader_callback_t callback, void * userdata,
+                                              size_t max_chunk_read, uint64_t max_expected_size,
+                                              struct gguf_init_params params) {
     if (!callback) {
         tn_error_set("gguf_init_from_callback: the callback is NULL");
         return NULL;

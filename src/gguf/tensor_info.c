@@ -38,7 +38,8 @@ bool tn_tensor_info_add(struct gguf_context * ctx, const struct tn_gguf_tensor *
     struct tn_gguf_tensor * entry = &ctx->tensors.items[ctx->tensors.count];
     *entry = *t;
     entry->offset = ctx->data_size;
-    if (!tn_names_add(&ctx->tensor_names, ctx, tn_tensor_info_name, (int64_t) ctx->tensors.count)) return false;
+    if (!tn_names_add(&ctx->tensor_names, ctx, tn_tensor_info_name, (int64_t) ctx->tensors.count))
+        return false;
     ctx->tensors.count++;
     ctx->data_size = next;
     return true;
@@ -48,7 +49,8 @@ bool tn_tensor_info_layout(struct gguf_context * ctx) {
     uint64_t end = 0;
     for (size_t i = 0; i < ctx->tensors.count; i++) {
         const struct tn_gguf_tensor * t = &ctx->tensors.items[i];
-        if (!step(ctx, end, t->size, &end)) return tn_refuse("tensor '%s': the sum of all sizes overflows", t->name);
+        if (!step(ctx, end, t->size, &end))
+            return tn_refuse("tensor '%s': the sum of all sizes overflows", t->name);
     }
     end = 0;
     for (size_t i = 0; i < ctx->tensors.count; i++) {

@@ -11,10 +11,10 @@ static const struct {
     const char * name;
     size_t size;
 } types[GGUF_TYPE_COUNT] = {
-    [GGUF_TYPE_UINT8] = { "u8", 1 },    [GGUF_TYPE_INT8] = { "i8", 1 },     [GGUF_TYPE_UINT16] = { "u16", 2 },
-    [GGUF_TYPE_INT16] = { "i16", 2 },   [GGUF_TYPE_UINT32] = { "u32", 4 },  [GGUF_TYPE_INT32] = { "i32", 4 },
-    [GGUF_TYPE_FLOAT32] = { "f32", 4 }, [GGUF_TYPE_BOOL] = { "bool", 1 },   [GGUF_TYPE_STRING] = { "str", 0 },
-    [GGUF_TYPE_ARRAY] = { "arr", 0 },   [GGUF_TYPE_UINT64] = { "u64", 8 },  [GGUF_TYPE_INT64] = { "i64", 8 },
+    [GGUF_TYPE_UINT8] = { "u8", 1 },    [GGUF_TYPE_INT8] = { "i8", 1 },    [GGUF_TYPE_UINT16] = { "u16", 2 },
+    [GGUF_TYPE_INT16] = { "i16", 2 },   [GGUF_TYPE_UINT32] = { "u32", 4 }, [GGUF_TYPE_INT32] = { "i32", 4 },
+    [GGUF_TYPE_FLOAT32] = { "f32", 4 }, [GGUF_TYPE_BOOL] = { "bool", 1 },  [GGUF_TYPE_STRING] = { "str", 0 },
+    [GGUF_TYPE_ARRAY] = { "arr", 0 },   [GGUF_TYPE_UINT64] = { "u64", 8 }, [GGUF_TYPE_INT64] = { "i64", 8 },
     [GGUF_TYPE_FLOAT64] = { "f64", 8 },
 };
 
@@ -29,13 +29,14 @@ size_t tn_value_type_size(enum gguf_type type) {
 void tn_value_free(struct tn_gguf_value * v) {
     tn_mem_free(v->data);
     tn_mem_free(v->ends);
-    *v = (struct tn_gguf_value) { 0 };
+    *v = (struct tn_gguf_value){ 0 };
 }
 
 bool tn_value_set(struct tn_gguf_value * v, enum gguf_type type, bool is_array, const void * data, size_t n) {
     const size_t each = tn_value_type_size(type);
     size_t size;
-    if (each == 0) return tn_refuse("a value of type %d (%s) cannot be set this way", (int) type, gguf_type_name(type));
+    if (each == 0)
+        return tn_refuse("a value of type %d (%s) cannot be set this way", (int) type, gguf_type_name(type));
     if (!data && n > 0) return tn_refuse("%zu elements are at NULL", n);
     if (n > (size_t) TN_GGUF_MAX_LENGTH || !tn_size_mul(each, n, &size)) {
         return tn_refuse("an array of %zu elements is too long", n);
@@ -43,7 +44,7 @@ bool tn_value_set(struct tn_gguf_value * v, enum gguf_type type, bool is_array, 
     char * copy = tn_mem_alloc(size, TN_MEM_GGUF);
     if (!copy) return false;
     if (size) memcpy(copy, data, size);
-    *v = (struct tn_gguf_value) { .type = type, .is_array = is_array, .n = n, .data = copy, .size = size };
+    *v = (struct tn_gguf_value){ .type = type, .is_array = is_array, .n = n, .data = copy, .size = size };
     return true;
 }
 
@@ -51,7 +52,8 @@ static bool measure(const char * const * texts, size_t n, size_t * total) {
     *total = 0;
     for (size_t i = 0; i < n; i++) {
         if (!texts[i]) return tn_refuse("string %zu is NULL", i);
-        if (!tn_size_add(*total, strlen(texts[i]) + 1, total)) return tn_refuse("%zu strings are too long", n);
+        if (!tn_size_add(*total, strlen(texts[i]) + 1, total))
+            return tn_refuse("%zu strings are too long", n);
     }
     return true;
 }

@@ -71,7 +71,8 @@ static bool put_value(struct sink * s, const struct tn_gguf_value * v) {
 // As many dimensions as it takes; at least one.
 static uint32_t count_dims(const int64_t * ne) {
     uint32_t n = GGML_MAX_DIMS;
-    while (n > 1 && ne[n - 1] == 1) n--;
+    while (n > 1 && ne[n - 1] == 1)
+        n--;
     return n;
 }
 
@@ -91,7 +92,8 @@ static bool put_description(struct sink * s, const struct gguf_context * ctx) {
         const struct tn_gguf_kv * kv = &ctx->kv.items[i];
         ok = put_text(s, kv->key, strlen(kv->key)) && put_value(s, &kv->value);
     }
-    for (int64_t i = 0; ok && i < n_tensors; i++) ok = put_tensor(s, &ctx->tensors.items[i]);
+    for (int64_t i = 0; ok && i < n_tensors; i++)
+        ok = put_tensor(s, &ctx->tensors.items[i]);
     return ok && put_padding(s, ctx->alignment);
 }
 
