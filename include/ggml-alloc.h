@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Memory for tensors: one after the other in a buffer, a whole context at once, or a graph whose intermediate
-// results share memory.
+// Memory for tensors: one after the other in a buffer, a whole context at once, or a graph
+// whose intermediate results share memory.
 //
 // Tensors are given memory here, never created. A context whose tensors are to be placed in buffers is made
 // with no_alloc = true (struct ggml_init_params). Sizes, offsets and alignments are in bytes.
@@ -9,8 +9,8 @@
 // Errors: a call that cannot do its work says so by its result (a status, false, 0 or NULL), changes nothing
 // that it does not have to, and leaves the reason in ggml_ext_last_error() (ggml-ext.h). Graphs and tensors
 // that were refused by a builder are refused here as well.
-// Threads: an allocator, and the tensors it places, are used by one
-// thread at a time. Different allocators are independent of each other.
+// Threads: an allocator, and the tensors it places, are used by one thread at a time. Different
+// allocators are independent of each other.
 #pragma once
 
 #include "ggml.h"
@@ -38,14 +38,14 @@ struct ggml_tallocr {
     size_t                offset;    // from base to the next free byte
 };
 
-// A cursor at the first aligned address of `buffer`. For
-// NULL the cursor has no buffer and refuses every tensor.
+// A cursor at the first aligned address of `buffer`. For NULL the cursor has no
+// buffer and refuses every tensor.
 GGML_API struct ggml_tallocr ggml_tallocr_new(ggml_backend_buffer_t buffer);
 
 // Places `tensor`, which has neither data nor buffer and is no view, at the cursor, and moves the cursor
 // behind it by the size that the buffer's type states for it, rounded up to the alignment.
-// GGML_STATUS_ALLOC_FAILED when the rest of the buffer is too small (the
-// cursor stays); otherwise the status of ggml_backend_tensor_alloc().
+// GGML_STATUS_ALLOC_FAILED when the rest of the buffer is too small (the cursor stays); otherwise the
+// status of ggml_backend_tensor_alloc().
 GGML_API enum ggml_status ggml_tallocr_alloc(struct ggml_tallocr * talloc, struct ggml_tensor * tensor);
 
 // -----------------------------------------------------------------------------------------------------------
@@ -54,14 +54,14 @@ GGML_API enum ggml_status ggml_tallocr_alloc(struct ggml_tallocr * talloc, struc
 //
 // Planning walks the graph in its order and gives every tensor that has no memory yet an offset in a buffer:
 //
-// - A tensor with data or a buffer of its own (weights, a
-//   cache) is left where it is. A view lies in its base.
-// - The memory of a result is handed on when no later node needs it, not even
-//   through a view. Some operators write over a source that dies with them
-//   (ggml_add, ggml_scale, ggml_rms_norm and others): they cost nothing.
-// - Leafs, and tensors flagged by ggml_set_input(), are placed first and
-//   do not overlap anything that is computed before their last use. After
-//   it their memory is reused too: set inputs again before every compute.
+// - A tensor with data or a buffer of its own (weights, a cache) is left where it
+//   is. A view lies in its base.
+// - The memory of a result is handed on when no later node needs it, not even through a view.
+//   Some operators write over a source that dies with them (ggml_add, ggml_scale,
+//   ggml_rms_norm and others): they cost nothing.
+// - Leafs, and tensors flagged by ggml_set_input(), are placed first and do not overlap
+//   anything that is computed before their last use. After it their memory is reused too:
+//   set inputs again before every compute.
 // - Tensors flagged by ggml_set_output() keep their memory to the end; so do results that no node reads.
 //
 // Typical use: reserve once with the largest graph, then allocate each graph before it is computed.
@@ -77,8 +77,8 @@ typedef struct ggml_gallocr * ggml_gallocr_t;
 // An allocator for one kind of memory, or for `n_bufs` kinds that nodes choose from by index ("buffer id").
 // Ids of the same type share their memory. The array is copied; the types live as long as their back ends.
 // NULL for a NULL type, for n_bufs < 1, or without memory.
-// Freeing releases the buffers; the tensors in them keep
-// addresses that must not be used any more. NULL is fine.
+// Freeing releases the buffers; the tensors in them keep addresses that must not be
+// used any more. NULL is fine.
 GGML_API ggml_gallocr_t ggml_gallocr_new  (ggml_backend_buffer_type_t buft);
 GGML_API ggml_gallocr_t ggml_gallocr_new_n(ggml_backend_buffer_type_t * bufts, int n_bufs);
 GGML_API void           ggml_gallocr_free (ggml_gallocr_t galloc);
@@ -97,11 +97,10 @@ GGML_API void ggml_gallocr_reserve_n_size(ggml_gallocr_t galloc, struct ggml_cgr
                                           const int * node_buffer_ids, const int * leaf_buffer_ids,
                                           size_t * sizes);
 
-// Gives every tensor of `graph` its memory. Addresses given to an earlier graph
-// are used again, so the contents of that graph are lost. A graph that does not
-// fit the present plan is planned anew when the allocator has one buffer id; with
-// several, the answer is false and ggml_gallocr_reserve_n() has to come first.
-// A graph is allocated once: afterwards its tensors count as having memory of their own.
+// Gives every tensor of `graph` its memory. Addresses given to an earlier graph are used again, so the
+// contents of that graph are lost. A graph that does not fit the present plan is planned anew when the
+// allocator has one buffer id; with several, the answer is false and ggml_gallocr_reserve_n() has to come
+// first. A graph is allocated once: afterwards its tensors count as having memory of their own.
 GGML_API bool ggml_gallocr_alloc_graph(ggml_gallocr_t galloc, struct ggml_cgraph * graph);
 
 // Bytes held for a buffer id; 0 before the first reserve, for an id whose memory belongs to a lower id of the
@@ -129,8 +128,8 @@ GGML_API struct ggml_backend_buffer * ggml_backend_alloc_ctx_tensors_from_buft(
 GGML_API struct ggml_backend_buffer * ggml_backend_alloc_ctx_tensors(
     struct ggml_context * ctx, ggml_backend_t backend);
 
-// The bytes that ggml_backend_alloc_ctx_tensors_from_buft() would
-// allocate; nothing is done. SIZE_MAX if the sum overflows.
+// The bytes that ggml_backend_alloc_ctx_tensors_from_buft() would allocate; nothing is
+// done. SIZE_MAX if the sum overflows.
 GGML_API size_t ggml_backend_alloc_ctx_tensors_from_buft_size(
     struct ggml_context * ctx, ggml_backend_buffer_type_t buft);
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 //
-// What a back end consists of: tables of functions, and the objects that carry
-// them. For those who write back ends; programs use ggml-backend.h, whose
-// functions check their arguments before they call through these tables.
+// What a back end consists of: tables of functions, and the objects that carry them. For those
+// who write back ends; programs use ggml-backend.h, whose functions check their arguments
+// before they call through these tables.
 //
-// A back end defines one registry entry and, below it, devices, buffer types, buffers, back
-// ends and events. Each object starts with its table (`iface`) and ends with `context`,
-// which is the implementation's own. Registry entries, devices and buffer types are static
-// or live for ever; buffers, back ends and events are freed through their tables.
+// A back end defines one registry entry and, below it, devices, buffer types, buffers, back ends and
+// events. Each object starts with its table (`iface`) and ends with `context`, which is the
+// implementation's own. Registry entries, devices and buffer types are static or live for ever; buffers,
+// back ends and events are freed through their tables.
 //
 // Members marked "may be NULL" need not be implemented; the text says what happens then. Layouts are fixed: a
 // back end compiled against this version works with every library of the same interface version.
-// Errors: a function that fails returns NULL, false or a status, never
-// ends the process, and leaves everything usable or at least freeable.
+// Errors: a function that fails returns NULL, false or a status, never ends the process, and leaves
+// everything usable or at least freeable.
 // Threads: the tables of registry entries, devices and buffer types may be called from several threads at
 // once; those of one buffer, back end or event are not.
 #pragma once
@@ -68,8 +68,8 @@ GGML_API bool ggml_op_alloc_size_may_expand(enum ggml_op op);
 // Offsets and sizes were checked against the tensor before; `data` is host memory.
 
 struct ggml_backend_buffer_i {
-    // Releases what belongs to the context; the object itself
-    // is released by the caller. May be NULL: nothing to do.
+    // Releases what belongs to the context; the object itself is released by the
+    // caller. May be NULL: nothing to do.
     void             (*free_buffer)  (ggml_backend_buffer_t buffer);
     void *           (*get_base)     (ggml_backend_buffer_t buffer);
     // A tensor was placed in the buffer: set up tensor->extra, for instance. May be NULL.
@@ -149,8 +149,8 @@ struct ggml_backend_i {
     void (*get_tensor_2d_async)(ggml_backend_t backend, const struct ggml_tensor * tensor, void * data,
                                 size_t offset, size_t size, size_t n_copies, size_t stride_tensor,
                                 size_t stride_data);
-    // Asked of the destination's back end: after all work of
-    // backend_src, before later work of backend_dst. False if it cannot.
+    // Asked of the destination's back end: after all work of backend_src, before later
+    // work of backend_dst. False if it cannot.
     bool (*cpy_tensor_async)   (ggml_backend_t backend_src, ggml_backend_t backend_dst,
                                 const struct ggml_tensor * src, struct ggml_tensor * dst);
     // Waits for everything queued. May be NULL if nothing is ever queued.
@@ -172,8 +172,8 @@ struct ggml_backend_i {
     void (*event_record)(ggml_backend_t backend, ggml_backend_event_t event);
     void (*event_wait)  (ggml_backend_t backend, ggml_backend_event_t event);
 
-    // May reorder the nodes of a split before memory is planned;
-    // called once for each split, `params` not NULL. May be NULL.
+    // May reorder the nodes of a split before memory is planned; called once for each
+    // split, `params` not NULL. May be NULL.
     void (*graph_optimize)(ggml_backend_t backend, struct ggml_cgraph * cgraph,
                            struct ggml_backend_graph_optimize_params * params);
 };
@@ -212,8 +212,8 @@ struct ggml_backend_device_i {
     ggml_backend_buffer_t      (*buffer_from_host_ptr)(ggml_backend_dev_t dev, void * ptr, size_t size,
                                                        size_t max_tensor_size);
 
-    // Answers from descriptions alone: tensors may have no
-    // memory. True is a promise to compute the node right.
+    // Answers from descriptions alone: tensors may have no memory. True is a
+    // promise to compute the node right.
     bool (*supports_op)  (ggml_backend_dev_t dev, const struct ggml_tensor * op);
     bool (*supports_buft)(ggml_backend_dev_t dev, ggml_backend_buffer_type_t buft);
     // Does the device want the node although its weights lie in memory that it cannot use? May be NULL: no.

@@ -10,18 +10,16 @@
 //           event (ggml_backend_event_t)        a mark in that queue
 //
 // Registry entries, devices and buffer types are never freed; the functions that return them lend them.
-// Buffers, back ends, events, plans, schedulers and graph copies
-// belong to whom made them and are freed by their `_free`.
-// A buffer does not need the back end that it was made with, only its device.
+// Buffers, back ends, events, plans, schedulers and graph copies belong to whom made them and are freed by
+// their `_free`. A buffer does not need the back end that it was made with, only its device.
 //
 // Errors: nothing here ends the process. A call that cannot do its work does nothing and returns a status
 // other than GGML_STATUS_SUCCESS, false, NULL or 0; one without a result just returns. The reason is in
 // ggml_ext_last_error() (ggml-ext.h) of the calling thread, and in the log. NULL handles are refused like any
 // other bad argument, and freeing NULL does nothing.
-// Threads: the registry and the questions about devices and buffer types can
-// be used from any thread. A back end, a buffer, a scheduler and the tensors
-// in them are used by one thread at a time; different ones are independent.
-// Sizes, offsets and strides are in bytes.
+// Threads: the registry and the questions about devices and buffer types can be used from any thread. A back
+// end, a buffer, a scheduler and the tensors in them are used by one thread at a time; different ones are
+// independent. Sizes, offsets and strides are in bytes.
 #pragma once
 
 #include "ggml.h"
@@ -68,8 +66,8 @@ GGML_API ggml_backend_buffer_t ggml_backend_buft_alloc_buffer(ggml_backend_buffe
 // max_size:   of one buffer; SIZE_MAX when there is no limit.
 // alloc_size: what a tensor occupies, at least ggml_nbytes(tensor). Some back ends put scratch memory or
 //             padding behind a tensor: use this one wherever memory is laid out.
-// is_host:    true when the memory can be read and written through
-//             tensor->data and rows have the usual layout.
+// is_host:    true when the memory can be read and written through tensor->data and
+//             rows have the usual layout.
 // device:     to which the type belongs; NULL for plain host memory.
 GGML_API size_t             ggml_backend_buft_get_alignment (ggml_backend_buffer_type_t buft);
 GGML_API size_t             ggml_backend_buft_get_max_size  (ggml_backend_buffer_type_t buft);
@@ -120,8 +118,8 @@ GGML_API enum ggml_backend_buffer_usage ggml_backend_buffer_get_usage(ggml_backe
 // Sets every byte of the buffer to `value`.
 GGML_API void ggml_backend_buffer_clear(ggml_backend_buffer_t buffer, uint8_t value);
 
-// Lets the buffer drop what it keeps for single tensors
-// (tensor->extra), before its memory is given to others.
+// Lets the buffer drop what it keeps for single tensors (tensor->extra), before its
+// memory is given to others.
 GGML_API void ggml_backend_buffer_reset(ggml_backend_buffer_t buffer);
 
 // Tells the buffer that `tensor` lies in it now.
@@ -133,8 +131,8 @@ GGML_API enum ggml_status ggml_backend_buffer_init_tensor(ggml_backend_buffer_t 
 // Placing tensors
 // -----------------------------------------------------------------------------------------------------------
 
-// Puts `tensor`, which has no data, no buffer and no base, at the address
-// `addr` of `buffer`. Refused unless it fits there with its alloc size.
+// Puts `tensor`, which has no data, no buffer and no base, at the address `addr` of `buffer`. Refused
+// unless it fits there with its alloc size.
 GGML_API enum ggml_status ggml_backend_tensor_alloc(ggml_backend_buffer_t buffer, struct ggml_tensor * tensor,
                                                     void * addr);
 
@@ -146,12 +144,12 @@ GGML_API enum ggml_status ggml_backend_view_init(struct ggml_tensor * tensor);
 // -----------------------------------------------------------------------------------------------------------
 //
 // `offset` counts from the start of the tensor; offset + size must not exceed
-// ggml_nbytes(tensor). A tensor without memory is refused, and size 0 does
-// nothing. Bytes are those of the tensor's type in its layout: no conversion.
+// ggml_nbytes(tensor). A tensor without memory is refused, and size 0 does nothing. Bytes are
+// those of the tensor's type in its layout: no conversion.
 // `data` stays the caller's.
 
-// Blocking reads and writes, back end or not. Work that is still queued on
-// a back end is not waited for: call ggml_backend_synchronize() before.
+// Blocking reads and writes, back end or not. Work that is still queued on a back end is not waited for:
+// call ggml_backend_synchronize() before.
 GGML_API void ggml_backend_tensor_set   (struct ggml_tensor * tensor, const void * data, size_t offset,
                                          size_t size);
 GGML_API void ggml_backend_tensor_get   (const struct ggml_tensor * tensor, void * data, size_t offset,
@@ -159,8 +157,8 @@ GGML_API void ggml_backend_tensor_get   (const struct ggml_tensor * tensor, void
 GGML_API void ggml_backend_tensor_memset(struct ggml_tensor * tensor, uint8_t value, size_t offset,
                                          size_t size);
 
-// The same for `n_copies` pieces of `size` bytes: piece i is at offset
-// + i * stride_tensor of the tensor and at data + i * stride_data.
+// The same for `n_copies` pieces of `size` bytes: piece i is at offset + i * stride_tensor of the
+// tensor and at data + i * stride_data.
 GGML_API void ggml_backend_tensor_set_2d(struct ggml_tensor * tensor, const void * data, size_t offset,
                                          size_t size, size_t n_copies, size_t stride_tensor,
                                          size_t stride_data);
@@ -185,9 +183,8 @@ GGML_API void ggml_backend_tensor_get_2d_async(ggml_backend_t backend, const str
 // if there is no shorter way. Blocking. To itself: nothing.
 GGML_API void ggml_backend_tensor_copy(const struct ggml_tensor * src, struct ggml_tensor * dst);
 
-// The same after everything queued on `backend_src` so far,
-// and before anything queued on `backend_dst` later.
-// Without support on either side both are synchronised and the copy blocks.
+// The same after everything queued on `backend_src` so far, and before anything queued on `backend_dst`
+// later. Without support on either side both are synchronised and the copy blocks.
 GGML_API void ggml_backend_tensor_copy_async(ggml_backend_t backend_src, ggml_backend_t backend_dst,
                                              const struct ggml_tensor * src, struct ggml_tensor * dst);
 
@@ -218,9 +215,9 @@ GGML_API enum ggml_status ggml_backend_graph_compute      (ggml_backend_t backen
 GGML_API enum ggml_status ggml_backend_graph_compute_async(ggml_backend_t backend,
                                                            struct ggml_cgraph * cgraph);
 
-// A graph prepared once and computed often. Its tensors must
-// stay where they are; the graph object itself is copied.
-// Settings of the back end (threads) are those at the time of creation. NULL from a back end without plans.
+// A graph prepared once and computed often. Its tensors must stay where they are; the graph
+// object itself is copied. Settings of the back end (threads) are those at the time of
+// creation. NULL from a back end without plans.
 GGML_API ggml_backend_graph_plan_t ggml_backend_graph_plan_create (ggml_backend_t backend,
                                                                    struct ggml_cgraph * cgraph);
 GGML_API enum ggml_status          ggml_backend_graph_plan_compute(ggml_backend_t backend,
@@ -309,8 +306,8 @@ GGML_API ggml_backend_buffer_t ggml_backend_dev_buffer_from_host_ptr(ggml_backen
 // supports_op:   the device computes this node right, for its types, shapes and strides. Only the
 //                descriptions of the node and its sources are looked at, so they need no memory.
 // supports_buft: the device can read tensors in buffers of this type.
-// offload_op:    the device wants the node although the node's weights are
-//                in host memory: it is large enough for the copy to pay off.
+// offload_op:    the device wants the node although the node's weights are in host memory: it is
+//                large enough for the copy to pay off.
 GGML_API bool ggml_backend_dev_supports_op  (ggml_backend_dev_t device, const struct ggml_tensor * op);
 GGML_API bool ggml_backend_dev_supports_buft(ggml_backend_dev_t device, ggml_backend_buffer_type_t buft);
 GGML_API bool ggml_backend_dev_offload_op   (ggml_backend_dev_t device, const struct ggml_tensor * op);
@@ -350,9 +347,9 @@ struct ggml_backend_feature {
 };
 typedef struct ggml_backend_feature * (*ggml_backend_get_features_t)(ggml_backend_reg_t reg);
 
-// Further buffer types for weights, in layouts that the device computes faster
-// with; best first, ended by NULL. A type is right for a weight if the device
-// supports the operator with the weight placed in a buffer of the type.
+// Further buffer types for weights, in layouts that the device computes faster with; best first,
+// ended by NULL. A type is right for a weight if the device supports the operator with the
+// weight placed in a buffer of the type.
 typedef ggml_backend_buffer_type_t * (*ggml_backend_dev_get_extra_bufts_t)(ggml_backend_dev_t device);
 
 // A buffer type that splits matrices by rows over the devices of a family: device i takes the share
@@ -374,8 +371,8 @@ typedef bool   (*ggml_backend_comm_allreduce_tensor_t)(void * comm_ctx, struct g
 // Holds what was built in, from the first call on, and what is loaded or registered later. Devices are listed
 // in the order of their families, the processor last. Names are compared without case.
 
-// Adds a family with its devices, or a single device. Both
-// are borrowed and stay for ever; a second time does nothing.
+// Adds a family with its devices, or a single device. Both are borrowed and stay
+// for ever; a second time does nothing.
 GGML_API void ggml_backend_register       (ggml_backend_reg_t reg);
 GGML_API void ggml_backend_device_register(ggml_backend_dev_t device);
 
@@ -400,10 +397,10 @@ GGML_API ggml_backend_t ggml_backend_init_best   (void);
 GGML_API ggml_backend_reg_t ggml_backend_load  (const char * path);
 GGML_API void               ggml_backend_unload(ggml_backend_reg_t reg);
 
-// Loads, for every known family, the best of the libraries libggml-<name>-*.so, or
-// else libggml-<name>.so; from the folder of installed back ends, the folder of the
-// program and the working folder, or only from `dir_path`; finally the library named
-// by the environment variable GGML_BACKEND_PATH. What is missing is passed over.
+// Loads, for every known family, the best of the libraries libggml-<name>-*.so, or else
+// libggml-<name>.so; from the folder of installed back ends, the folder of the program and the working
+// folder, or only from `dir_path`; finally the library named by the environment variable
+// GGML_BACKEND_PATH. What is missing is passed over.
 GGML_API void ggml_backend_load_all          (void);
 GGML_API void ggml_backend_load_all_from_path(const char * dir_path);
 
@@ -414,10 +411,10 @@ GGML_API void ggml_backend_load_all_from_path(const char * dir_path);
 // The scheduler decides for every node where it runs, cuts the graph where that changes ("splits"), copies
 // what crosses a cut, allocates all of it and runs the splits in order.
 //
-// Where a node runs, by descending strength: the caller said so (set_tensor_backend);
-// its result or base has memory that a back end can use; its weights lie where only one
-// can read them; a neighbour runs there. Among equals the back end with the lower index
-// wins, which runs what it supports; the last one is the processor and takes the rest.
+// Where a node runs, by descending strength: the caller said so (set_tensor_backend); its result or base
+// has memory that a back end can use; its weights lie where only one can read them; a neighbour runs
+// there. Among equals the back end with the lower index wins, which runs what it supports; the last one
+// is the processor and takes the rest.
 //
 // The object is in one of three states: reset (no assignment), split, allocated.
 //
@@ -436,8 +433,8 @@ typedef struct ggml_backend_sched * ggml_backend_sched_t;
 // been computed and its data may be read; false ends the graph.
 typedef bool (*ggml_backend_sched_eval_callback)(struct ggml_tensor * t, bool ask, void * user_data);
 
-// A scheduler over up to 16 back ends, which it borrows;
-// index = priority, 0 first, and the last is of type CPU.
+// A scheduler over up to 16 back ends, which it borrows; index = priority, 0 first,
+// and the last is of type CPU.
 // bufts:      the buffer type of each back end; NULL for their default types.
 // graph_size: bounds nodes + leafs of every graph.
 // parallel:   keep four copies of each input, so that the next graph may be fed while one runs.
@@ -448,11 +445,10 @@ GGML_API ggml_backend_sched_t ggml_backend_sched_new (ggml_backend_t * backends,
                                                       size_t graph_size, bool parallel, bool op_offload);
 GGML_API void                 ggml_backend_sched_free(ggml_backend_sched_t sched);
 
-// Makes the buffers large enough for `measure_graph`, or only states per back
-// end what that takes (`sizes` has one entry a back end, all SIZE_MAX if it
-// cannot be planned). The graph is used up: build it anew to compute it.
-// reserve ends in the reset state and is false when a buffer cannot be had; reserve_size forgets assignments
-// that were made before, and has to be followed by a reset.
+// Makes the buffers large enough for `measure_graph`, or only states per back end what that takes (`sizes`
+// has one entry a back end, all SIZE_MAX if it cannot be planned). The graph is used up: build it anew to
+// compute it. reserve ends in the reset state and is false when a buffer cannot be had; reserve_size forgets
+// assignments that were made before, and has to be followed by a reset.
 GGML_API bool ggml_backend_sched_reserve     (ggml_backend_sched_t sched, struct ggml_cgraph * measure_graph);
 GGML_API void ggml_backend_sched_reserve_size(ggml_backend_sched_t sched, struct ggml_cgraph * measure_graph,
                                               size_t * sizes);
@@ -478,12 +474,12 @@ GGML_API void           ggml_backend_sched_set_tensor_backend(ggml_backend_sched
 GGML_API ggml_backend_t ggml_backend_sched_get_tensor_backend(ggml_backend_sched_t sched,
                                                               struct ggml_tensor * node);
 
-// Assigns and cuts without allocating. Sources of nodes are changed to
-// the copies that cross the cuts, so a graph can be split once only.
+// Assigns and cuts without allocating. Sources of nodes are changed to the copies that cross the
+// cuts, so a graph can be split once only.
 GGML_API void ggml_backend_sched_split_graph(ggml_backend_sched_t sched, struct ggml_cgraph * graph);
 
-// Splits and allocates. Inputs can be set afterwards. False when
-// a buffer cannot be had, or while another graph is allocated.
+// Splits and allocates. Inputs can be set afterwards. False when a buffer cannot be had,
+// or while another graph is allocated.
 GGML_API bool ggml_backend_sched_alloc_graph(ggml_backend_sched_t sched, struct ggml_cgraph * graph);
 
 // Computes the allocated graph; as often as wanted, with inputs copied anew each time. A graph that was not
@@ -498,9 +494,9 @@ GGML_API void             ggml_backend_sched_synchronize        (ggml_backend_sc
 // Back to the reset state; needed before another graph. Buffers are kept, assignments forgotten.
 GGML_API void ggml_backend_sched_reset(ggml_backend_sched_t sched);
 
-// Lets `callback` watch the nodes of later computes; NULL removes it. Every node is
-// asked about in order; those from one that is wanted to the next are computed as a
-// piece, so watching costs speed, and fused rules of an application are not used.
+// Lets `callback` watch the nodes of later computes; NULL removes it. Every node is asked about in order;
+// those from one that is wanted to the next are computed as a piece, so watching costs speed, and fused
+// rules of an application are not used.
 GGML_API void ggml_backend_sched_set_eval_callback(ggml_backend_sched_t sched,
                                                    ggml_backend_sched_eval_callback callback,
                                                    void * user_data);
@@ -525,11 +521,11 @@ enum ggml_backend_meta_split_axis {
     GGML_BACKEND_SPLIT_AXIS_UNKNOWN  = 99,
 };
 
-// How one tensor is divided among n devices. The split dimension consists of `n_segments`
-// segments; segment s stands nr[s] times in a row and gives ne[s * n + j] of its elements
-// to device j. All parts together are the dimension; on axis 0 each is a multiple of the
-// type's block; 0 is allowed. Mirrored and partial: one segment with nr = 1; for partial
-// ne[j] != 0 names the devices that contribute, and all zero means all of them.
+// How one tensor is divided among n devices. The split dimension consists of `n_segments` segments;
+// segment s stands nr[s] times in a row and gives ne[s * n + j] of its elements to device j. All
+// parts together are the dimension; on axis 0 each is a multiple of the type's block; 0 is allowed.
+// Mirrored and partial: one segment with nr = 1; for partial ne[j] != 0 names the devices that
+// contribute, and all zero means all of them.
 struct ggml_backend_meta_split_state {
     enum ggml_backend_meta_split_axis axis;
     int64_t                           ne[16 * GGML_BACKEND_META_MAX_DEVICES];
@@ -563,22 +559,21 @@ struct ggml_backend_graph_copy {
     struct ggml_cgraph  * graph;           // nodes only
 };
 
-// Copies `graph` with all tensors it reaches, their contents
-// included, to `backend`. The caller frees the copy.
+// Copies `graph` with all tensors it reaches, their contents included, to
+// `backend`. The caller frees the copy.
 GGML_API struct ggml_backend_graph_copy ggml_backend_graph_copy     (ggml_backend_t backend,
                                                                      struct ggml_cgraph * graph);
 GGML_API void                           ggml_backend_graph_copy_free(struct ggml_backend_graph_copy copy);
 
-// t1 and t2 are the results of node `node_index` on the two
-// back ends; read them with ggml_backend_tensor_get().
+// t1 and t2 are the results of node `node_index` on the two back ends; read them
+// with ggml_backend_tensor_get().
 typedef bool (*ggml_backend_eval_callback)(int node_index, struct ggml_tensor * t1, struct ggml_tensor * t2,
                                            void * user_data);
 
-// Computes `graph` on backend1 and a copy of it on backend2
-// and shows both results to `callback`. With no test nodes:
-// node by node, views left out, until the callback is false; each node sees the results of its own side. With
-// test nodes: whole graphs first, then the callback for those nodes, its answer ignored. False only if the
-// copy cannot be made or none of the test nodes is in the graph.
+// Computes `graph` on backend1 and a copy of it on backend2 and shows both results to `callback`. With no
+// test nodes: node by node, views left out, until the callback is false; each node sees the results of its
+// own side. With test nodes: whole graphs first, then the callback for those nodes, its answer ignored. False
+// only if the copy cannot be made or none of the test nodes is in the graph.
 GGML_API bool ggml_backend_compare_graph_backend(ggml_backend_t backend1, ggml_backend_t backend2,
                                                  struct ggml_cgraph * graph,
                                                  ggml_backend_eval_callback callback, void * user_data,

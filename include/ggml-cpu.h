@@ -5,8 +5,8 @@
 // Programs that use several devices reach all this through ggml-backend.h; the functions here are for those
 // that compute on the processor only. Results are the same bits whatever the number of threads.
 //
-// Errors: as in ggml-backend.h: a refused call does nothing, returns a
-// status, NULL, false or 0, and leaves its reason in ggml_ext_last_error().
+// Errors: as in ggml-backend.h: a refused call does nothing, returns a status, NULL, false or 0, and leaves
+// its reason in ggml_ext_last_error().
 // Threads: one graph, one back end and one pool are used by one thread at a time.
 #pragma once
 
@@ -100,8 +100,8 @@ GGML_BACKEND_API struct ggml_cplan ggml_graph_plan(const struct ggml_cgraph * cg
 // node that cannot be computed, GGML_STATUS_ABORTED when the callback said so.
 GGML_BACKEND_API enum ggml_status ggml_graph_compute(struct ggml_cgraph * cgraph, struct ggml_cplan * cplan);
 
-// Plans and computes, with scratch memory from `ctx`, where
-// it stays. GGML_STATUS_ALLOC_FAILED if `ctx` is full.
+// Plans and computes, with scratch memory from `ctx`, where it stays.
+// GGML_STATUS_ALLOC_FAILED if `ctx` is full.
 GGML_BACKEND_API enum ggml_status ggml_graph_compute_with_ctx(struct ggml_context * ctx,
                                                               struct ggml_cgraph * cgraph, int n_threads);
 
@@ -156,8 +156,8 @@ struct ggml_type_traits_cpu {
 // Never NULL; for a type without kernels, or no type at all, the members are NULL and 0. Lent for ever.
 GGML_BACKEND_API const struct ggml_type_traits_cpu * ggml_get_type_traits_cpu(enum ggml_type type);
 
-// Convert n values, source first: to nearest with ties to
-// even, to an integer towards zero. The arrays do not overlap.
+// Convert n values, source first: to nearest with ties to even, to an integer
+// towards zero. The arrays do not overlap.
 GGML_BACKEND_API void ggml_cpu_fp32_to_fp32(const float * x, float * y, int64_t n);
 GGML_BACKEND_API void ggml_cpu_fp32_to_i32 (const float * x, int32_t * y, int64_t n);
 GGML_BACKEND_API void ggml_cpu_fp32_to_fp16(const float * x, ggml_fp16_t * y, int64_t n);
@@ -169,8 +169,8 @@ GGML_BACKEND_API void ggml_cpu_bf16_to_fp32(const ggml_bf16_t * x, float * y, in
 // The processor
 // -----------------------------------------------------------------------------------------------------------
 
-// 1 when this library has kernels for the feature and uses
-// them on this processor, otherwise 0. get_sve_cnt and
+// 1 when this library has kernels for the feature and uses them on this processor,
+// otherwise 0. get_sve_cnt and
 // get_rvv_vlen: length of a vector register in bytes, 0 if there is none.
 
 // x86

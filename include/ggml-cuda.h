@@ -31,8 +31,8 @@
 extern "C" {
 #endif
 
-// A new back end on a device, with a stream of its own; the
-// caller frees it. NULL for a device that is not there.
+// A new back end on a device, with a stream of its own; the caller frees it. NULL
+// for a device that is not there.
 GGML_BACKEND_API ggml_backend_t     ggml_backend_cuda_init(int device);
 GGML_BACKEND_API bool               ggml_backend_is_cuda  (ggml_backend_t backend);
 GGML_BACKEND_API ggml_backend_reg_t ggml_backend_cuda_reg (void);

@@ -12,12 +12,10 @@
 // datapoints (the second dimension counts datapoints, in inputs, outputs and labels). Gradients of
 // `opt_period` batches are added up before an optimiser step; together these are a "logical batch".
 //
-// Errors: a refused call does nothing, returns NULL or false where it
-// can, and leaves its reason in ggml_ext_last_error(). After a failed
-// allocation or computation ggml_opt_eval() leaves the result untouched.
-// Ownership: contexts, data sets and results belong to the caller
-//            and are freed by it; NULL is fine. Tensors that are
-// returned are lent. The scheduler is borrowed.
+// Errors: a refused call does nothing, returns NULL or false where it can, and leaves its reason in
+// ggml_ext_last_error(). After a failed allocation or computation the result is left as it was.
+// Ownership: contexts, data sets and results belong to the caller, who frees them; freeing NULL does nothing.
+// Tensors that are returned are lent, and the scheduler is borrowed.
 // Threads: each object is used by one thread at a time.
 #pragma once
 
@@ -68,9 +66,9 @@ GGML_API struct ggml_tensor * ggml_opt_dataset_labels(ggml_opt_dataset_t dataset
 // drawn from the generator of `opt_ctx`, which always starts the same, so runs repeat.
 GGML_API void ggml_opt_dataset_shuffle(ggml_opt_context_t opt_ctx, ggml_opt_dataset_t dataset, int64_t idata);
 
-// Copies batch `ibatch`, in the present order of shards, into tensors or into
-// host memory. The size of `data_batch` (bytes) decides how many shards a batch
-// has, which must come out whole; labels are given exactly if there are any.
+// Copies batch `ibatch`, in the present order of shards, into tensors or into host memory. The
+// size of `data_batch` (bytes) decides how many shards a batch has, which must come out whole;
+// labels are given exactly if there are any.
 GGML_API void ggml_opt_dataset_get_batch     (ggml_opt_dataset_t dataset, struct ggml_tensor * data_batch,
                                               struct ggml_tensor * labels_batch, int64_t ibatch);
 GGML_API void ggml_opt_dataset_get_batch_host(ggml_opt_dataset_t dataset, void * data_batch,
@@ -124,8 +122,7 @@ enum ggml_opt_build_type {
 
 struct ggml_opt_params {
     ggml_backend_sched_t          backend_sched;
-    // Static graph: the context that holds the model's tensors, its
-    //               inputs and its outputs; the graph is built once.
+    // Static graph: the context with the model's tensors, its inputs and its outputs. It is built once.
     // Dynamic graph: all three NULL; each batch brings its own, see ggml_opt_prepare_alloc().
     struct ggml_context         * ctx_compute;
     struct ggml_tensor          * inputs;
@@ -142,9 +139,9 @@ struct ggml_opt_params {
 GGML_API struct ggml_opt_params ggml_opt_default_params(ggml_backend_sched_t backend_sched,
                                                         enum ggml_opt_loss_type loss_type);
 
-// A new context. For a static graph, inputs and parameters (ggml_set_param) already
-// have memory; intermediate results get theirs in a private copy of the graph, so read
-// what the functions below return, not `outputs`. NULL when something does not fit.
+// A new context. For a static graph, inputs and parameters (ggml_set_param) already have memory;
+// intermediate results get theirs in a private copy of the graph, so read what the functions below return,
+// not `outputs`. NULL when something does not fit.
 GGML_API ggml_opt_context_t ggml_opt_init(struct ggml_opt_params params);
 GGML_API void               ggml_opt_free(ggml_opt_context_t opt_ctx);
 
@@ -157,10 +154,10 @@ GGML_API bool ggml_opt_static_graphs(ggml_opt_context_t opt_ctx);
 //
 // labels:    of the shape of the outputs; set it before an evaluation. NULL for losses without labels.
 // loss:      one F32 value.
-// pred:      I32, for each row of the outputs the index of the
-//            largest value; cross entropy only, otherwise NULL.
-// ncorrect:  one I64 value, the rows whose prediction is that
-//            of the labels; cross entropy only, otherwise NULL.
+// pred:      I32, for each row of the outputs the index of the largest value; cross
+//            entropy only, otherwise NULL.
+// ncorrect:  one I64 value, the rows whose prediction is that of the labels; cross
+//            entropy only, otherwise NULL.
 // grad_acc:  where the gradient of `node` is added up; NULL if it has none.
 GGML_API struct ggml_tensor * ggml_opt_inputs  (ggml_opt_context_t opt_ctx);
 GGML_API struct ggml_tensor * ggml_opt_outputs (ggml_opt_context_t opt_ctx);
@@ -207,22 +204,21 @@ GGML_API void ggml_opt_prepare_alloc(ggml_opt_context_t opt_ctx, struct ggml_con
                                      struct ggml_cgraph * gf, struct ggml_tensor * inputs,
                                      struct ggml_tensor * outputs);
 
-// Builds and allocates, exactly once before each evaluation. backward = false:
-// loss only. true: gradients as well, and in every opt_period-th evaluation
-// the optimiser step. Evaluations without gradients count for the period too:
-// keep their number a multiple of it. Gradients start at 0 in every period.
+// Builds and allocates, exactly once before each evaluation. backward = false: loss only. true: gradients as
+// well, and in every opt_period-th evaluation the optimiser step. Evaluations without gradients count for the
+// period too: keep their number a multiple of it. Gradients start at 0 in every period.
 GGML_API void ggml_opt_alloc(ggml_opt_context_t opt_ctx, bool backward);
 
-// Computes, and adds the outcome to `result` (may be NULL). A
-// result takes batches of one size, period and kind of loss.
+// Computes, and adds the outcome to `result` (may be NULL). A result takes batches
+// of one size, period and kind of loss.
 GGML_API void ggml_opt_eval(ggml_opt_context_t opt_ctx, ggml_opt_result_t result);
 
 // -----------------------------------------------------------------------------------------------------------
 // Loops
 // -----------------------------------------------------------------------------------------------------------
 
-// Called after each batch. ibatch counts from 1 to ibatch_max within the
-// training or the validation part, which began at t_start_us (ggml_time_us).
+// Called after each batch. ibatch counts from 1 to ibatch_max within the training or the validation part,
+// which began at t_start_us (ggml_time_us).
 typedef void (*ggml_opt_epoch_callback)(bool train, ggml_opt_context_t opt_ctx, ggml_opt_dataset_t dataset,
                                         ggml_opt_result_t result, int64_t ibatch, int64_t ibatch_max,
                                         int64_t t_start_us);
@@ -232,9 +228,9 @@ GGML_API void ggml_opt_epoch_callback_progress_bar(bool train, ggml_opt_context_
                                                    ggml_opt_dataset_t dataset, ggml_opt_result_t result,
                                                    int64_t ibatch, int64_t ibatch_max, int64_t t_start_us);
 
-// One pass over `dataset`, with a static graph: training on the first `idata_split`
-// datapoints (negative: on all), evaluation on the rest. Both numbers are multiples
-// of the batch. Results, which are added to, and callbacks may be NULL.
+// One pass over `dataset`, with a static graph: training on the first `idata_split` datapoints
+// (negative: on all), evaluation on the rest. Both numbers are multiples of the batch. Results, which
+// are added to, and callbacks may be NULL.
 GGML_API void ggml_opt_epoch(ggml_opt_context_t opt_ctx, ggml_opt_dataset_t dataset,
                              ggml_opt_result_t result_train, ggml_opt_result_t result_eval,
                              int64_t idata_split, ggml_opt_epoch_callback callback_train,
@@ -245,8 +241,8 @@ GGML_API void ggml_opt_epoch(ggml_opt_context_t opt_ctx, ggml_opt_dataset_t data
 // ctx_compute, inputs, outputs: the static graph.
 // get_opt_pars:   gets a pointer to the number of the epoch, an int64_t that counts from 1.
 // nbatch_logical: datapoints for one optimiser step; a multiple of the batch, and a divisor of the data set.
-// val_split:      share of the data set kept for validation, 0 to
-//                 below 1, in whole logical batches from the end.
+// val_split:      share of the data set kept for validation, 0 to below 1, in whole
+//                 logical batches from the end.
 // silent:         no progress on stderr.
 GGML_API void ggml_opt_fit(ggml_backend_sched_t backend_sched, struct ggml_context * ctx_compute,
                            struct ggml_tensor * inputs, struct ggml_tensor * outputs,

@@ -5,8 +5,8 @@
 // The protocol has no encryption and no authentication: use it in networks that you trust. Client and server
 // must speak the same major version. An endpoint is a text "host:port".
 //
-// A server that cannot be reached, or a broken connection, is a refusal
-// (NULL, 0 or a status) with its reason in ggml_ext_last_error().
+// A server that cannot be reached, or a broken connection, is a refusal (NULL, 0 or a status) with
+// its reason in ggml_ext_last_error().
 #pragma once
 
 #include "ggml.h"
@@ -39,9 +39,9 @@ GGML_BACKEND_API ggml_backend_buffer_type_t ggml_backend_rpc_buffer_type(const c
 GGML_BACKEND_API void ggml_backend_rpc_get_device_memory(const char * endpoint, uint32_t device,
                                                          size_t * free, size_t * total);
 
-// The registry entry "RPC", which lists no devices of its own. add_server: an
-// entry with the devices of a server, to be given to ggml_backend_register();
-// the same endpoint gives the same entry. NULL if it cannot be reached.
+// The registry entry "RPC", which lists no devices of its own. add_server: an entry with the
+// devices of a server, to be given to ggml_backend_register(); the same endpoint gives the same
+// entry. NULL if it cannot be reached.
 GGML_BACKEND_API ggml_backend_reg_t ggml_backend_rpc_reg       (void);
 GGML_BACKEND_API ggml_backend_reg_t ggml_backend_rpc_add_server(const char * endpoint);
 

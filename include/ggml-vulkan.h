@@ -32,8 +32,8 @@ GGML_BACKEND_API ggml_backend_buffer_type_t ggml_backend_vk_buffer_type     (siz
 GGML_BACKEND_API ggml_backend_buffer_type_t ggml_backend_vk_host_buffer_type(void);
 
 // description: the product's name, cut to description_size bytes with its terminator.
-// memory:      free and total of the device; free equals total where the
-//              driver does not tell. 0 and 0 for a device that is not there.
+// memory:      free and total of the device; free equals total where the driver does not tell. 0
+//              and 0 for a device that is not there.
 GGML_BACKEND_API int  ggml_backend_vk_get_device_count      (void);
 GGML_BACKEND_API void ggml_backend_vk_get_device_description(int device, char * description,
                                                              size_t description_size);
