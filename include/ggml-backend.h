@@ -234,8 +234,8 @@ GGML_API bool ggml_backend_offload_op   (ggml_backend_t backend, const struct gg
 // Events
 // -----------------------------------------------------------------------------------------------------------
 
-// A mark that can be waited for. NULL from a device without events (see the capability), which also does
-// nothing in record and wait. An event may be recorded again; the last record counts.
+// A mark that can be waited for; it may be recorded again, and the last record counts. A device without
+// events (see its capabilities) gives NULL, and its back ends refuse to record and to wait.
 //
 // record:      marks the end of the work queued on `backend` so far.
 // synchronize: the calling thread waits for the mark.
@@ -570,10 +570,10 @@ GGML_API void                           ggml_backend_graph_copy_free(struct ggml
 typedef bool (*ggml_backend_eval_callback)(int node_index, struct ggml_tensor * t1, struct ggml_tensor * t2,
                                            void * user_data);
 
-// Computes `graph` on backend1 and a copy of it on backend2 and shows both results to `callback`. With no
-// test nodes: node by node, views left out, until the callback is false; each node sees the results of its
-// own side. With test nodes: whole graphs first, then the callback for those nodes, its answer ignored. False
-// only if the copy cannot be made or none of the test nodes is in the graph.
+// Computes `graph` on backend1 and a copy of it on backend2 and shows both results to `callback`. Without
+// test nodes it goes node by node, each computed from the results of its own side and shown unless it is a
+// view, until the callback is false. With test nodes both graphs are computed whole, and then those nodes are
+// shown; the answers do not matter. False only if the copy cannot be made or no test node is in the graph.
 GGML_API bool ggml_backend_compare_graph_backend(ggml_backend_t backend1, ggml_backend_t backend2,
                                                  struct ggml_cgraph * graph,
                                                  ggml_backend_eval_callback callback, void * user_data,

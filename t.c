@@ -1,1 +1,0 @@
-#include "ggml/src/ggml-impl.h"
