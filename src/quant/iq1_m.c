@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// iq1_m: 2048 words of eight lanes -1 0 1, each shifted up or down by an eighth; the block scale lies in
+// pieces.
+#include "quant/iq1_m.h"
+
+#include <string.h>
+
+#include "quant/code.h"
+#include "quant/codebook_tables.h"
+#include "quant/type.h"
+
+static uint16_t block_scale(const uint16_t * scales) {
+    return (uint16_t) (scales[0] >> 12 | scales[1] >> 12 << 4 | scales[2] >> 12 << 8 | scales[3] >> 12 << 12);
+}
+
+static void decode_block(const struct tn_block_iq1_m * restrict b, float * restrict y) {
+    const float d = tn_f16_to_f32(block_scale(b->scales));
+    for (int g = 0; g < 32; g++, y += 8) {
+        const int code = b->scales[g / 8] >> (3 * (g / 2 % 4)) & 7;
+        const unsigned rest = b->qh[g / 2] >> (4 * (g % 2)) & 15u;
+        const unsigned word = b->qs[g] | (rest & 7u) << 8;
+        const float shift = rest & 8u ? -0.125f : 0.125f;
+        tn_codebook_decode_shifted(tn_codebook_iq1s[word], shift, d * (float) (2 * code + 1), y);
+    }
+}
+
+static void decode(const void * restrict x, float * restrict y, int64_t n) {
+    const struct tn_block_iq1_m * b = x;
+    for (int64_t i = 0; i < n / TN_IQ1_M_LEN; i++) {
+        decode_block(&b[i], y + i * TN_IQ1_M_LEN);
+    }
+}
+
+static bool validate(const void * y, int64_t n_blocks, int64_t * bad) {
+    for (*bad = 0; *bad < n_blocks; ++*bad) {
+        struct tn_block_iq1_m b;
+        memcpy(&b, (const char *) y + *bad * (int64_t) sizeof(b), sizeof(b));
+        if ((block_scale(b.scales) & 0x7c00u) == 0x7c00u) return false;
+    }
+    return true;
+}
+
+const struct tn_type tn_type_iq1_m = {
+    .block_size = TN_IQ1_M_LEN,
+    .type_size = sizeof(struct tn_block_iq1_m),
+    .is_quantized = true,
+    .decode = decode,
+    .validate = validate,
+};

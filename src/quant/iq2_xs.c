@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// iq2_xs: 512 words of eight magnitudes, an even number of negative signs.
+#include "quant/iq2_xs.h"
+
+#include "quant/code.h"
+#include "quant/codebook_tables.h"
+#include "quant/type.h"
+
+static void decode_block(const struct tn_block_iq2_xs * restrict b, float * restrict y) {
+    const float d = tn_f16_to_f32(b->d);
+    for (int g = 0; g < 32; g++, y += 8) {
+        const int code = b->scales[g / 4] >> (g % 4 < 2 ? 0 : 4) & 15;
+        const float scale = d * (0.5f + (float) code) * 0.25f;
+        tn_codebook_decode(tn_codebook_iq2xs[b->qs[g] & 511], tn_codebook_signs(b->qs[g] >> 9), scale, y);
+    }
+}
+
+static void decode(const void * restrict x, float * restrict y, int64_t n) {
+    const struct tn_block_iq2_xs * b = x;
+    for (int64_t i = 0; i < n / TN_IQ2_XS_LEN; i++) {
+        decode_block(&b[i], y + i * TN_IQ2_XS_LEN);
+    }
+}
+
+const struct tn_type tn_type_iq2_xs = {
+    .block_size = TN_IQ2_XS_LEN,
+    .type_size = sizeof(struct tn_block_iq2_xs),
+    .is_quantized = true,
+    .needs_weights = true,
+    .decode = decode,
+    .half_offset = offsetof(struct tn_block_iq2_xs, d),
+    .n_halves = 1,
+};
