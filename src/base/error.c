@@ -59,3 +59,13 @@ bool tn_refuse(const char * fmt, ...) {
     memcpy(error_text, text, sizeof(text));
     return false;
 }
+
+const char * ggml_status_to_string(enum ggml_status status) {
+    switch (status) {
+    case GGML_STATUS_ALLOC_FAILED: return "out of memory";
+    case GGML_STATUS_FAILED: return "failed";
+    case GGML_STATUS_SUCCESS: return "success";
+    case GGML_STATUS_ABORTED: return "aborted";
+    }
+    return "unknown status";
+}

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "ggml.h"
 
 FILE * tn_file_open(const char * path, const char * mode) {
     FILE * file = fopen(path, mode);
@@ -56,4 +57,10 @@ bool tn_file_map(struct tn_file_map * map, const char * path) {
 void tn_file_unmap(struct tn_file_map * map) {
     if (map->data) munmap(map->data, map->size);
     *map = (struct tn_file_map) { 0 };
+}
+
+FILE * ggml_fopen(const char * fname, const char * mode) {
+    if (fname && mode) return fopen(fname, mode);
+    errno = EINVAL;
+    return NULL;
 }

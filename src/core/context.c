@@ -54,7 +54,8 @@ void ggml_reset(struct ggml_context * ctx) {
     ctx->first = NULL;
     ctx->last = NULL;
     init_poison(&ctx->poison);
-    ctx->poison_graph = (struct ggml_cgraph) { .order = TN_GRAPH_INVALID };
+    ctx->poison_leaf = &ctx->poison.tensor;
+    ctx->poison_graph = (struct ggml_cgraph) { .n_leafs = 1, .leafs = &ctx->poison_leaf, .order = TN_GRAPH_INVALID };
 }
 
 void ggml_free(struct ggml_context * ctx) {

@@ -40,7 +40,8 @@ struct ggml_context {
     struct ggml_object * first;
     struct ggml_object * last;
     struct tn_poison poison;
-    struct ggml_cgraph poison_graph;
+    struct ggml_cgraph poison_graph; // its only leaf is the poisoned tensor, which has the text
+    struct ggml_tensor * poison_leaf;
 };
 
 // `size` bytes from the pool, aligned to GGML_MEM_ALIGN. NULL: full, with a text that has sizes.

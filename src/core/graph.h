@@ -36,6 +36,9 @@ void tn_graph_set_invalid(struct ggml_cgraph * g);
 // too small. For every entry point that takes a graph.
 TN_API bool tn_graph_usable(const struct ggml_cgraph * g);
 
+// The first poisoned tensor of an invalid graph, NULL if it is invalid for another reason.
+struct ggml_tensor * tn_graph_poisoned(const struct ggml_cgraph * g);
+
 // Every node against its operator's rule (graph_check.c). false with a text that names the node.
 TN_API bool tn_graph_check(const struct ggml_cgraph * g);
 

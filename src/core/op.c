@@ -39,3 +39,41 @@ const char * ggml_op_symbol(enum ggml_op op) {
     if (op == GGML_OP_NONE) return "none";
     return known(op) && rows[op].formula ? rows[op].formula : "(unknown operator)";
 }
+
+static const char * const unary_names[GGML_UNARY_OP_COUNT] = {
+#define TN_ROW(id) [GGML_UNARY_OP_##id] = #id,
+    TN_ROW(ABS) TN_ROW(SGN) TN_ROW(NEG) TN_ROW(STEP) TN_ROW(TANH) TN_ROW(ELU) TN_ROW(RELU) TN_ROW(SIGMOID)
+    TN_ROW(GELU) TN_ROW(GELU_QUICK) TN_ROW(SILU) TN_ROW(HARDSWISH) TN_ROW(HARDSIGMOID) TN_ROW(EXP) TN_ROW(EXPM1)
+    TN_ROW(SOFTPLUS) TN_ROW(GELU_ERF) TN_ROW(XIELU) TN_ROW(FLOOR) TN_ROW(CEIL) TN_ROW(ROUND) TN_ROW(TRUNC)
+#undef TN_ROW
+};
+
+static const char * const glu_names[GGML_GLU_OP_COUNT] = {
+#define TN_ROW(id) [GGML_GLU_OP_##id] = #id,
+    TN_ROW(REGLU) TN_ROW(GEGLU) TN_ROW(SWIGLU) TN_ROW(SWIGLU_OAI) TN_ROW(GEGLU_ERF) TN_ROW(GEGLU_QUICK)
+    TN_ROW(SWIGLU_CLAMP)
+#undef TN_ROW
+};
+
+const char * ggml_unary_op_name(enum ggml_unary_op op) {
+    return (unsigned) op < GGML_UNARY_OP_COUNT ? unary_names[op] : "(unknown function)";
+}
+
+const char * ggml_glu_op_name(enum ggml_glu_op op) {
+    return (unsigned) op < GGML_GLU_OP_COUNT ? glu_names[op] : "(unknown function)";
+}
+
+enum ggml_unary_op ggml_get_unary_op(const struct ggml_tensor * t) {
+    return t && t->op == GGML_OP_UNARY ? (enum ggml_unary_op) t->op_params[0] : GGML_UNARY_OP_COUNT;
+}
+
+enum ggml_glu_op ggml_get_glu_op(const struct ggml_tensor * t) {
+    return t && t->op == GGML_OP_GLU ? (enum ggml_glu_op) t->op_params[0] : GGML_GLU_OP_COUNT;
+}
+
+const char * ggml_op_desc(const struct ggml_tensor * t) {
+    if (!t) return ggml_op_name(GGML_OP_NONE);
+    if (t->op == GGML_OP_UNARY) return ggml_unary_op_name(ggml_get_unary_op(t));
+    if (t->op == GGML_OP_GLU) return ggml_glu_op_name(ggml_get_glu_op(t));
+    return ggml_op_name(t->op);
+}

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/str.h"
 #include "core/build.h"
 #include "core/context.h"
@@ -98,4 +99,75 @@ struct ggml_tensor * ggml_view_tensor(struct ggml_context * ctx, struct ggml_ten
         tn_build_in_place(&b, src);
     }
     return tn_build_finish(&b);
+}
+
+size_t ggml_tensor_overhead(void) {
+    return sizeof(struct ggml_object) + sizeof(struct ggml_tensor);
+}
+
+// The poisoned tensor is shared by all that was refused: it keeps no names and no flags.
+static bool can_mark(const struct ggml_tensor * t) {
+    return t && !tn_tensor_is_poisoned(t);
+}
+
+const char * ggml_get_name(const struct ggml_tensor * t) {
+    return t ? t->name : "";
+}
+
+struct ggml_tensor * ggml_set_name(struct ggml_tensor * t, const char * name) {
+    if (can_mark(t)) tn_str_copy(t->name, sizeof(t->name), name ? name : "");
+    return t;
+}
+
+struct ggml_tensor * ggml_format_name(struct ggml_tensor * t, const char * fmt, ...) {
+    char name[GGML_MAX_NAME]; // formatted aside: an argument may be the present name
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(name, sizeof(name), fmt, args);
+    va_end(args);
+    return ggml_set_name(t, name);
+}
+
+static void mark(struct ggml_tensor * t, int32_t flag, const char * function, const char * missing) {
+    if (!can_mark(t)) return;
+    if (!missing) {
+        t->flags |= flag;
+        return;
+    }
+    char text[TN_SHAPE_TENSOR_TEXT];
+    tn_error_set("%s: %s of operator %s: %s", function, tn_shape_tensor_text(text, t), ggml_op_name(t->op), missing);
+    TN_LOG_ERROR("%s\n", tn_error_text());
+}
+
+static const char * must_be_leaf(const struct ggml_tensor * t) {
+    return t && t->op != GGML_OP_NONE ? "a tensor without operator is required" : NULL;
+}
+
+static const char * must_be_number(const struct ggml_tensor * t) {
+    return t && (t->type != GGML_TYPE_F32 || !ggml_is_scalar(t)) ? "one value of type f32 is required" : NULL;
+}
+
+void ggml_set_input(struct ggml_tensor * t) {
+    mark(t, GGML_TENSOR_FLAG_INPUT, __func__, must_be_leaf(t));
+}
+
+void ggml_set_output(struct ggml_tensor * t) {
+    mark(t, GGML_TENSOR_FLAG_OUTPUT, __func__, NULL);
+    if (t && t->view_src) t->view_src->flags |= GGML_TENSOR_FLAG_OUTPUT;
+}
+
+void ggml_set_param(struct ggml_tensor * t) {
+    mark(t, GGML_TENSOR_FLAG_PARAM, __func__, must_be_leaf(t));
+}
+
+void ggml_set_loss(struct ggml_tensor * t) {
+    mark(t, GGML_TENSOR_FLAG_LOSS, __func__, must_be_number(t));
+}
+
+void * ggml_get_data(const struct ggml_tensor * t) {
+    return t ? t->data : NULL;
+}
+
+float * ggml_get_data_f32(const struct ggml_tensor * t) {
+    return t && t->type == GGML_TYPE_F32 ? t->data : NULL;
 }

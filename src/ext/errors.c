@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// What an application asks about refusals.
+#include "ggml-ext.h"
+
+#include "base/error.h"
+#include "core/context.h"
+#include "core/graph.h"
+
+bool ggml_ext_tensor_valid(const struct ggml_tensor * tensor) {
+    return tensor && !tn_tensor_is_poisoned(tensor);
+}
+
+bool ggml_ext_graph_valid(const struct ggml_cgraph * graph) {
+    return graph && graph->order != TN_GRAPH_INVALID;
+}
+
+const char * ggml_ext_context_error(const struct ggml_context * ctx) {
+    return ctx && ctx->poison.text[0] ? ctx->poison.text : NULL;
+}
+
+const char * ggml_ext_last_error(void) {
+    const char * text = tn_error_text();
+    return text[0] ? text : NULL;
+}
+
+void ggml_ext_set_strict(bool on) {
+    tn_context_set_strict(on);
+}
