@@ -22,7 +22,7 @@ static bool check_sources(const struct tn_op * op, const struct ggml_tensor * no
 static bool check_rule(const struct tn_op * op, const struct ggml_tensor * node) {
     struct ggml_tensor again = *node;
     char text[TN_SHAPE_TENSOR_TEXT];
-    if (!op->rule || op->is_view) return true;
+    if (!op->rule) return true;
     if (!op->rule(&again)) return false;
     if (again.type == node->type && tn_shape_same(&again, node)) return true;
     return tn_refuse("the operator's rule gives %s", tn_shape_tensor_text(text, &again));
