@@ -29,6 +29,7 @@ static bool usable(struct tn_build * b, const struct ggml_tensor * t, const char
         return false;
     }
     if (tn_tensor_is_poisoned(t)) {
+        b->inherited = b->inherited || !b->refused;
         tn_build_refuse(b, "%s %d was refused before: %s", what, index, tn_context_poison_text(t));
         return false;
     }
@@ -85,7 +86,7 @@ static struct ggml_tensor * poison(struct ggml_context * ctx, const struct tn_bu
         tn_error_append("%s src%d %s", i ? "," : " (", i, tn_shape_tensor_text(text, b->node.src[i]));
     }
     if (b->node.src[0]) tn_error_append(")");
-    return tn_context_poison(ctx);
+    return b->inherited ? tn_context_poison_again(ctx) : tn_context_poison(ctx);
 }
 
 struct ggml_tensor * tn_build_poison(struct ggml_context * ctx, const char * function) {

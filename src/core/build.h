@@ -22,6 +22,7 @@ struct tn_build {
     struct ggml_context * ctx;
     const char * function;     // the public name, for refusals
     bool refused;              // the text is already in this thread's error
+    bool inherited;            // because something it is built from was refused, and logged, before
     bool strided;              // node.nb was set by the builder (views); else contiguous strides follow from node.ne
     struct ggml_tensor * base; // not NULL: the result shares this tensor's memory, `offset` bytes in
     size_t offset;

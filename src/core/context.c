@@ -23,28 +23,30 @@ static void init_poison(struct tn_poison * p) {
     }
 }
 
+static struct ggml_context * refuse_init(void) {
+    tn_error_prefix("ggml_init");
+    TN_LOG_ERROR("%s\n", tn_error_text());
+    return NULL;
+}
+
+// A pool of at least one unit, its size rounded up.
+static char * own_pool(size_t wanted, size_t * size) {
+    if (tn_size_align(tn_max_size(wanted, 1), GGML_MEM_ALIGN, size)) return tn_mem_alloc(*size, TN_MEM_CONTEXT);
+    tn_error_set("mem_size %zu is too large", wanted);
+    return NULL;
+}
+
 struct ggml_context * ggml_init(struct ggml_init_params params) {
     struct ggml_context * ctx = tn_mem_calloc(1, sizeof(*ctx), TN_MEM_CONTEXT);
-    if (!ctx) return NULL;
-    size_t size = params.mem_size ? params.mem_size : GGML_MEM_ALIGN;
-    char * pool = params.mem_buffer;
-    if (!pool) {
-        if (!tn_size_align(size, GGML_MEM_ALIGN, &size)) {
-            tn_error_set("ggml_init: mem_size %zu is too large", params.mem_size);
-            size = 0;
-        }
-        pool = size ? tn_mem_alloc(size, TN_MEM_CONTEXT) : NULL;
-    } else {
-        size = params.mem_size;
-    }
-    if (!pool) {
-        tn_mem_free(ctx);
-        return NULL;
-    }
-    ctx->mem_size = size;
-    ctx->mem_buffer = pool;
-    ctx->mem_owned = !params.mem_buffer;
+    if (!ctx) return refuse_init();
     ctx->no_alloc = params.no_alloc;
+    ctx->mem_owned = !params.mem_buffer;
+    ctx->mem_size = params.mem_size;
+    ctx->mem_buffer = params.mem_buffer ? params.mem_buffer : own_pool(params.mem_size, &ctx->mem_size);
+    if (!ctx->mem_buffer) {
+        tn_mem_free(ctx);
+        return refuse_init();
+    }
     ggml_reset(ctx);
     return ctx;
 }
@@ -177,14 +179,18 @@ static bool is_strict(void) {
     return mode > 0;
 }
 
-struct ggml_tensor * tn_context_poison(struct ggml_context * ctx) {
+struct ggml_tensor * tn_context_poison_again(struct ggml_context * ctx) {
     static _Thread_local struct tn_poison without_context;
     struct tn_poison * p = ctx ? &ctx->poison : &without_context;
     if (!ctx) init_poison(p);
-    if (is_strict()) TN_ABORT("%s", tn_error_text());
     if (!p->text[0]) tn_str_copy(p->text, sizeof(p->text), tn_error_text());
-    TN_LOG_ERROR("%s\n", tn_error_text());
     return &p->tensor;
+}
+
+struct ggml_tensor * tn_context_poison(struct ggml_context * ctx) {
+    if (is_strict()) TN_ABORT("%s", tn_error_text());
+    TN_LOG_ERROR("%s\n", tn_error_text());
+    return tn_context_poison_again(ctx);
 }
 
 bool tn_tensor_is_poisoned(const struct ggml_tensor * t) {

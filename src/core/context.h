@@ -51,6 +51,9 @@ void * tn_context_add(struct ggml_context * ctx, enum tn_object_kind kind, size_
 // ctx may be NULL (then the tensor belongs to the thread). Ends the process in strict mode.
 struct ggml_tensor * tn_context_poison(struct ggml_context * ctx);
 
+// The same for what follows from an earlier refusal, without another line in the log.
+struct ggml_tensor * tn_context_poison_again(struct ggml_context * ctx);
+
 // Of a poisoned tensor: the text of the first refusal of its context.
 const char * tn_context_poison_text(const struct ggml_tensor * poisoned);
 

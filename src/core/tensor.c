@@ -46,7 +46,8 @@ struct ggml_tensor * tn_tensor_new(struct ggml_context * ctx, enum ggml_type typ
     tn_shape_copy(t->ne, ne);
     memcpy(t->nb, strides, sizeof(strides));
     if (owns) t->data = t + 1;
-    if (base && base->data) t->data = (char *) base->data + offset;
+    // As a number: the offset of an empty view may lie anywhere.
+    if (base && base->data) t->data = (void *) ((uintptr_t) base->data + offset);
     return t;
 }
 
