@@ -83,7 +83,7 @@ static struct ggml_tensor * poison(struct ggml_context * ctx, const struct tn_bu
     char text[TN_SHAPE_TENSOR_TEXT];
     tn_error_prefix("%s", b->function);
     for (int i = 0; i < GGML_MAX_SRC && b->node.src[i]; i++) {
-        tn_error_append("%s src%d %s", i ? "," : " (", i, tn_shape_tensor_text(text, b->node.src[i]));
+        tn_error_append("%ssrc%d %s", i ? ", " : " (", i, tn_shape_tensor_text(text, b->node.src[i]));
     }
     if (b->node.src[0]) tn_error_append(")");
     return b->inherited ? tn_context_poison_again(ctx) : tn_context_poison(ctx);
