@@ -3,7 +3,12 @@
 #include "quant/q4_0.h"
 
 #include "quant/code.h"
+#include "quant/scale_search.h"
 #include "quant/type.h"
+
+static const struct tn_scale_shape shape = {
+    .n_subs = 1, .sub_len = 32, .q_min = -8, .q_max = 7, .s_min = 1, .s_max = 1,
+};
 
 static void decode(const void * restrict x, float * restrict y, int64_t n) {
     const struct tn_block_q4_0 * b = x;
@@ -31,12 +36,30 @@ static void encode_ref(const float * restrict x, void * restrict y, int64_t n) {
     }
 }
 
+static bool encode(const float * x, void * y, int64_t n, const float * weights) {
+    struct tn_block_q4_0 * b = y;
+    if (!weights) {
+        encode_ref(x, y, n);
+        return true;
+    }
+    for (int64_t i = 0; i < n; i += TN_Q4_0_LEN, b++) {
+        struct tn_scale_fit fit;
+        tn_scale_search(&shape, x + i, weights + i, &fit);
+        b->d = fit.d;
+        for (int j = 0; j < 16; j++) {
+            b->qs[j] = (uint8_t) ((fit.q[j] + 8) | (fit.q[j + 16] + 8) << 4);
+        }
+    }
+    return true;
+}
+
 const struct tn_type tn_type_q4_0 = {
     .block_size = TN_Q4_0_LEN,
     .type_size = sizeof(struct tn_block_q4_0),
     .is_quantized = true,
     .decode = decode,
     .encode_ref = encode_ref,
+    .encode = encode,
     .half_offset = offsetof(struct tn_block_q4_0, d),
     .n_halves = 1,
 };

@@ -4,7 +4,12 @@
 
 #include "quant/code.h"
 #include "quant/q5_bits.h"
+#include "quant/scale_search.h"
 #include "quant/type.h"
+
+static const struct tn_scale_shape shape = {
+    .n_subs = 1, .sub_len = 32, .q_max = 31, .s_min = 1, .s_max = 1, .m_min = 1, .m_max = 1,
+};
 
 static void decode(const void * restrict x, float * restrict y, int64_t n) {
     const struct tn_block_q5_1 * b = x;
@@ -36,12 +41,33 @@ static void encode_ref(const float * restrict x, void * restrict y, int64_t n) {
     }
 }
 
+static bool encode(const float * x, void * y, int64_t n, const float * weights) {
+    struct tn_block_q5_1 * b = y;
+    if (!weights) {
+        encode_ref(x, y, n);
+        return true;
+    }
+    for (int64_t i = 0; i < n; i += TN_Q5_1_LEN, b++) {
+        struct tn_scale_fit fit;
+        tn_scale_search(&shape, x + i, weights + i, &fit);
+        b->d = fit.d;
+        b->m = fit.dmin ^ 0x8000; // added, not subtracted
+        uint8_t codes[32];
+        for (int j = 0; j < 32; j++) {
+            codes[j] = (uint8_t) fit.q[j];
+        }
+        tn_q5_bits_pack(codes, b->qh, b->qs);
+    }
+    return true;
+}
+
 const struct tn_type tn_type_q5_1 = {
     .block_size = TN_Q5_1_LEN,
     .type_size = sizeof(struct tn_block_q5_1),
     .is_quantized = true,
     .decode = decode,
     .encode_ref = encode_ref,
+    .encode = encode,
     .half_offset = offsetof(struct tn_block_q5_1, d),
     .n_halves = 2,
 };

@@ -36,11 +36,11 @@ static void decode(const void * restrict x, float * restrict y, int64_t n) {
 }
 
 // Missing digits count as zeros.
-static uint8_t pack(const float * x, const struct run * run, float inverse) {
+static uint8_t pack(const float * x, const struct run * run, float unit) {
     int value = 0;
     for (int k = 0; k < 5; k++) {
         value *= 3;
-        if (k < run->n_digits) value += tn_code_round(x[k * run->n_bytes] * inverse, -1, 1) + 1;
+        if (k < run->n_digits) value += tn_code_round(x[k * run->n_bytes] / unit, -1, 1) + 1;
     }
     return (uint8_t) ((value * 256 + 242) / 243);
 }
@@ -49,12 +49,12 @@ static void encode_ref(const float * restrict x, void * restrict y, int64_t n) {
     struct tn_block_tq1_0 * b = y;
     for (int64_t i = 0; i < n / TN_TQ1_0_LEN; i++) {
         const float d = tn_code_saturate(tn_code_max_abs(x, TN_TQ1_0_LEN));
-        const float inverse = tn_code_inverse(d);
+        const float unit = d > 0.0f ? d : 1.0f;
         b[i].d = tn_f16_from_f32(d);
         for (int r = 0; r < 3; r++) {
             uint8_t * bytes = (uint8_t *) &b[i] + runs[r].first_byte;
             for (int j = 0; j < runs[r].n_bytes; j++) {
-                bytes[j] = pack(x + j, &runs[r], inverse);
+                bytes[j] = pack(x + j, &runs[r], unit);
             }
             x += runs[r].n_bytes * runs[r].n_digits;
         }

@@ -20,13 +20,13 @@ static void decode(const void * restrict x, float * restrict y, int64_t n) {
 
 static void encode_block(const float * restrict x, struct tn_block_tq2_0 * restrict b) {
     const float d = tn_code_saturate(tn_code_max_abs(x, TN_TQ2_0_LEN));
-    const float inverse = tn_code_inverse(d);
+    const float unit = d > 0.0f ? d : 1.0f;
     b->d = tn_f16_from_f32(d);
     for (int j = 0; j < 64; j++) {
         const float * from = x + 128 * (j / 32) + j % 32;
         int bits = 0;
         for (int k = 0; k < 4; k++) {
-            bits |= (tn_code_round(from[32 * k] * inverse, -1, 1) + 1) << 2 * k;
+            bits |= (tn_code_round(from[32 * k] / unit, -1, 1) + 1) << 2 * k;
         }
         b->qs[j] = (uint8_t) bits;
     }

@@ -62,7 +62,7 @@ double ggml_type_sizef(enum ggml_type type) {
 }
 
 size_t ggml_row_size(enum ggml_type type, int64_t ne) {
-    size_t size;
+    size_t size = 0;
     return tn_type_row_size(type, ne, &size) ? size : 0;
 }
 
