@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// What the calls through the tables of ggml-backend-impl.h share: how they refuse, and the questions that
+// every transfer and every allocation asks. The tables themselves are public: those who write back ends need
+// them.
+#ifndef TN_BACKEND_IFACE_H
+#define TN_BACKEND_IFACE_H
+
+#include <stdbool.h>
+
+#include "base/compiler.h"
+#include "ggml-backend-impl.h"
+
+// "<function>: <text>" as this thread's error and in the log. Returns false.
+TN_API bool tn_iface_refuse(const char * function, const char * fmt, ...) TN_PRINTF(2, 3);
+
+// The buffer in which a tensor lies: that of its base for a view. NULL: nowhere yet.
+TN_INLINE ggml_backend_buffer_t tn_iface_buffer_of(const struct ggml_tensor * t) {
+    return t->view_src ? t->view_src->buffer : t->buffer;
+}
+
+// Can it be computed with or copied? false with a refusal: NULL, or refused by its builder.
+TN_API bool tn_iface_check_tensor(const char * function, const struct ggml_tensor * t);
+
+// Can `node` be computed: it and its sources have memory? false with a text that names the tensor.
+TN_API bool tn_iface_check_memory(const struct ggml_tensor * node);
+
+#endif
