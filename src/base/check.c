@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/env.h"
 #include "ggml.h"
 
 static _Atomic(ggml_abort_callback_t) abort_callback;
@@ -29,7 +30,9 @@ static TN_NORETURN void end_process(const char * file, int line, const char * fm
         void * frames[64];
         fprintf(stderr, "%s\n", text);
         fflush(stderr);
-        backtrace_symbols_fd(frames, backtrace(frames, 64), STDERR_FILENO);
+        if (!tn_env_get(TN_ENV_GGML_NO_BACKTRACE)) {
+            backtrace_symbols_fd(frames, backtrace(frames, 64), STDERR_FILENO);
+        }
     }
     abort();
 }
