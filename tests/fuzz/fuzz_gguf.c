@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The GGUF reader from memory on any bytes: it refuses or reads, what it reads is written again alike, and it never
-// allocates more than 64 KiB and a small multiple of the input.
+// The GGUF reader from memory on any bytes: it refuses or reads, what it reads is written again alike, and it
+// never allocates more than 64 KiB and a small multiple of the input.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,19 +32,22 @@ static void walk(const struct gguf_context * g) {
         const size_t n = gguf_get_arr_n(g, i);
         if (gguf_get_kv_type(g, i) == GGUF_TYPE_STRING) sum += strlen(gguf_get_val_str(g, i));
         if (gguf_get_kv_type(g, i) != GGUF_TYPE_ARRAY) continue;
-        for (size_t j = 0; gguf_get_arr_type(g, i) == GGUF_TYPE_STRING && j < n; j++) sum += strlen(gguf_get_arr_str(g, i, j));
+        for (size_t j = 0; gguf_get_arr_type(g, i) == GGUF_TYPE_STRING && j < n; j++)
+            sum += strlen(gguf_get_arr_str(g, i, j));
     }
     for (int64_t i = 0; i < gguf_get_n_tensors(g); i++) {
-        if (gguf_find_tensor(g, gguf_get_tensor_name(g, i)) != i) fail("a tensor is not found under its name");
+        if (gguf_find_tensor(g, gguf_get_tensor_name(g, i)) != i)
+            fail("a tensor is not found under its name");
     }
 }
 
 static void write_again(const struct gguf_context * g) {
     const size_t size = gguf_get_meta_size(g);
     if (size > (1 << 22)) return; // a large alignment makes a large padding
-    char * bytes = malloc(size), * again = malloc(size);
+    char *bytes = malloc(size), *again = malloc(size);
     gguf_get_meta_data(g, bytes);
-    struct gguf_context * r = gguf_init_from_buffer(bytes, size, (struct gguf_init_params) { .no_alloc = true });
+    struct gguf_context * r =
+        gguf_init_from_buffer(bytes, size, (struct gguf_init_params){ .no_alloc = true });
     if (!r) fail("what was written cannot be read");
     if (gguf_get_meta_size(r) != size) fail("another size the second time");
     gguf_get_meta_data(r, again);
@@ -74,7 +77,8 @@ int LLVMFuzzerTestOneInput(const uint8_t * data, size_t size) {
     ggml_log_set(no_log, NULL);
     struct ggml_context * ctx = NULL;
     const bool no_alloc = size > 0 && (data[size - 1] & 1);
-    struct gguf_context * g = gguf_init_from_buffer(data, size, (struct gguf_init_params) { .no_alloc = no_alloc, .ctx = &ctx });
+    struct gguf_context * g =
+        gguf_init_from_buffer(data, size, (struct gguf_init_params){ .no_alloc = no_alloc, .ctx = &ctx });
     check_peak(size);
     if (!g && ctx) fail("a context was left although the file was refused");
     if (g) {

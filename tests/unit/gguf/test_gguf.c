@@ -12,7 +12,7 @@ static void no_log(enum ggml_log_level level, const char * text, void * user_dat
 }
 
 static struct ggml_context * new_context(size_t size) {
-    return ggml_init((struct ggml_init_params) { .mem_size = size });
+    return ggml_init((struct ggml_init_params){ .mem_size = size });
 }
 
 // One key of every type, arrays of numbers and of strings.
@@ -82,9 +82,12 @@ static struct gguf_context * with_tensors(struct ggml_context * ctx) {
     struct ggml_tensor * a = ggml_set_name(ggml_new_tensor_2d(ctx, GGML_TYPE_F32, 3, 5), "a");
     struct ggml_tensor * b = ggml_set_name(ggml_new_tensor_1d(ctx, GGML_TYPE_Q8_0, 64), "b");
     struct ggml_tensor * c = ggml_set_name(ggml_new_tensor_4d(ctx, GGML_TYPE_I16, 2, 1, 1, 3), "c");
-    for (size_t i = 0; i < ggml_nbytes(a); i++) ((uint8_t *) a->data)[i] = (uint8_t) i;
-    for (size_t i = 0; i < ggml_nbytes(b); i++) ((uint8_t *) b->data)[i] = (uint8_t) (i * 3);
-    for (size_t i = 0; i < ggml_nbytes(c); i++) ((uint8_t *) c->data)[i] = (uint8_t) (i * 7);
+    for (size_t i = 0; i < ggml_nbytes(a); i++)
+        ((uint8_t *) a->data)[i] = (uint8_t) i;
+    for (size_t i = 0; i < ggml_nbytes(b); i++)
+        ((uint8_t *) b->data)[i] = (uint8_t) (i * 3);
+    for (size_t i = 0; i < ggml_nbytes(c); i++)
+        ((uint8_t *) c->data)[i] = (uint8_t) (i * 7);
     gguf_add_tensor(g, a);
     gguf_add_tensor(g, b);
     gguf_add_tensor(g, c);
@@ -94,10 +97,10 @@ static struct gguf_context * with_tensors(struct ggml_context * ctx) {
 static void a_round_trip_keeps_every_byte(void ** state) {
     (void) state;
     size_t size, again_size;
-    struct ggml_context * ctx = new_context(1 << 16), * read = NULL;
+    struct ggml_context *ctx = new_context(1 << 16), *read = NULL;
     struct gguf_context * g = with_tensors(ctx);
     char * bytes = written(g, &size);
-    struct gguf_context * r = gguf_init_from_buffer(bytes, size, (struct gguf_init_params) { .ctx = &read });
+    struct gguf_context * r = gguf_init_from_buffer(bytes, size, (struct gguf_init_params){ .ctx = &read });
     assert_non_null(r);
     check_everything(r);
     assert_int_equal(gguf_get_n_tensors(r), 3);
@@ -108,14 +111,16 @@ static void a_round_trip_keeps_every_byte(void ** state) {
     assert_int_equal(gguf_get_tensor_offset(r, 1), 64);
     for (int i = 0; i < 3; i++) {
         const char * name = gguf_get_tensor_name(r, i);
-        struct ggml_tensor * was = ggml_get_tensor(ctx, name), * is = ggml_get_tensor(read, name);
+        struct ggml_tensor *was = ggml_get_tensor(ctx, name), *is = ggml_get_tensor(read, name);
         assert_non_null(is);
         assert_memory_equal(was->data, is->data, ggml_nbytes(was));
-        assert_int_equal((const char *) is->data - bytes > 0, (const char *) is->data > bytes); // copied, not shared
+        assert_int_equal((const char *) is->data - bytes > 0,
+                         (const char *) is->data > bytes); // copied, not shared
     }
     // Written again from what was read.
     for (int i = 0; i < 3; i++) {
-        gguf_set_tensor_data(r, gguf_get_tensor_name(r, i), ggml_get_tensor(read, gguf_get_tensor_name(r, i))->data);
+        gguf_set_tensor_data(r, gguf_get_tensor_name(r, i),
+                             ggml_get_tensor(read, gguf_get_tensor_name(r, i))->data);
     }
     char * again = written(r, &again_size);
     assert_int_equal(size, again_size);
@@ -139,13 +144,14 @@ static void metadata_is_the_start_of_the_file(void ** state) {
     gguf_get_meta_data(g, data);
     assert_true(meta < size);
     assert_memory_equal(bytes, data, meta);
-    struct gguf_context * r = gguf_init_from_buffer(data, meta, (struct gguf_init_params) { .no_alloc = true });
+    struct gguf_context * r =
+        gguf_init_from_buffer(data, meta, (struct gguf_init_params){ .no_alloc = true });
     assert_non_null(r);
     assert_int_equal(gguf_get_data_offset(r), meta);
     gguf_free(r);
     // With the data wanted, the same bytes are a truncated file.
     struct ggml_context * read = NULL;
-    assert_null(gguf_init_from_buffer(data, meta, (struct gguf_init_params) { .ctx = &read }));
+    assert_null(gguf_init_from_buffer(data, meta, (struct gguf_init_params){ .ctx = &read }));
     assert_null(read);
     assert_contains(tn_error_text(), "truncated");
     free(data);
@@ -157,10 +163,11 @@ static void metadata_is_the_start_of_the_file(void ** state) {
 static void no_alloc_gives_tensors_without_data(void ** state) {
     (void) state;
     size_t size;
-    struct ggml_context * ctx = new_context(1 << 16), * read = NULL;
+    struct ggml_context *ctx = new_context(1 << 16), *read = NULL;
     struct gguf_context * g = with_tensors(ctx);
     char * bytes = written(g, &size);
-    struct gguf_context * r = gguf_init_from_buffer(bytes, size, (struct gguf_init_params) { .no_alloc = true, .ctx = &read });
+    struct gguf_context * r =
+        gguf_init_from_buffer(bytes, size, (struct gguf_init_params){ .no_alloc = true, .ctx = &read });
     assert_non_null(ggml_get_tensor(read, "a"));
     assert_null(ggml_get_tensor(read, "a")->data);
     assert_null(ggml_get_tensor(read, "GGUF tensor data binary blob"));
@@ -203,7 +210,7 @@ static void the_alignment_is_followed(void ** state) {
     size_t size;
     char * bytes = written(g, &size);
     assert_int_equal(size % 256, 0);
-    struct gguf_context * r = gguf_init_from_buffer(bytes, size, (struct gguf_init_params) { 0 });
+    struct gguf_context * r = gguf_init_from_buffer(bytes, size, (struct gguf_init_params){ 0 });
     assert_int_equal(gguf_get_alignment(r), 256);
     gguf_remove_key(g, GGUF_KEY_GENERAL_ALIGNMENT);
     assert_int_equal(gguf_get_tensor_offset(g, 1), 64);
@@ -301,7 +308,7 @@ static void failed_writes_say_why(void ** state) {
 
 static void keys_are_copied_between_files(void ** state) {
     (void) state;
-    struct gguf_context * a = gguf_init_empty(), * b = gguf_init_empty();
+    struct gguf_context *a = gguf_init_empty(), *b = gguf_init_empty();
     set_everything(a);
     gguf_set_val_u32(b, "str", 3);
     gguf_set_kv(b, a);
@@ -311,21 +318,22 @@ static void keys_are_copied_between_files(void ** state) {
     gguf_free(b);
 }
 
-// Every allocation of building, writing and reading fails once: nothing crashes, nothing leaks, and what is not
-// refused is right.
+// Every allocation of building, writing and reading fails once: nothing crashes, nothing leaks, and what is
+// not refused is right.
 static void every_allocation_may_fail(void ** state) {
     (void) state;
     struct tn_mem_stats before, after;
     tn_mem_stats_get(TN_MEM_GGUF, &before);
     size_t size;
-    struct ggml_context * ctx = new_context(1 << 16), * read = NULL;
+    struct ggml_context *ctx = new_context(1 << 16), *read = NULL;
     struct gguf_context * g = with_tensors(ctx);
     char * bytes = written(g, &size);
     int refusals = 0;
     for (int n = 1;; n++) {
         read = NULL;
         tn_mem_fail_nth(n);
-        struct gguf_context * r = gguf_init_from_buffer(bytes, size, (struct gguf_init_params) { .ctx = &read });
+        struct gguf_context * r =
+            gguf_init_from_buffer(bytes, size, (struct gguf_init_params){ .ctx = &read });
         const int struck = tn_mem_fail_nth(0);
         if (r) check_everything(r);
         if (!r) assert_null(read);
