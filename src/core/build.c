@@ -79,14 +79,51 @@ void tn_build_name(struct tn_build * b, const char * fmt, ...) {
     va_end(args);
 }
 
-static struct ggml_tensor * poison(struct ggml_context * ctx, const struct tn_build * b) {
+// Puts the function before the text of the error, and the sources behind it.
+static void complete_text(const char * function, const struct ggml_tensor * node) {
     char text[TN_SHAPE_TENSOR_TEXT];
-    tn_error_prefix("%s", b->function);
-    for (int i = 0; i < GGML_MAX_SRC && b->node.src[i]; i++) {
-        tn_error_append("%ssrc%d %s", i ? ", " : " (", i, tn_shape_tensor_text(text, b->node.src[i]));
+    tn_error_prefix("%s", function);
+    for (int i = 0; i < GGML_MAX_SRC && node->src[i]; i++) {
+        tn_error_append("%ssrc%d %s", i ? ", " : " (", i, tn_shape_tensor_text(text, node->src[i]));
     }
-    if (b->node.src[0]) tn_error_append(")");
+    if (node->src[0]) tn_error_append(")");
+}
+
+static struct ggml_tensor * poison(struct ggml_context * ctx, const struct tn_build * b) {
+    complete_text(b->function, &b->node);
     return b->inherited ? tn_context_poison_again(ctx) : tn_context_poison(ctx);
+}
+
+// As seen by the reader of the text; the node itself may lack what it was refused.
+static struct ggml_tensor * spoil(struct ggml_tensor * node, const struct ggml_tensor * seen,
+                                  const char * function) {
+    complete_text(function, seen);
+    return tn_context_spoil(node);
+}
+
+struct ggml_tensor * tn_build_spoil(struct ggml_tensor * node, const char * function) {
+    const struct ggml_tensor none = { 0 };
+    if (node && tn_tensor_is_poisoned(node)) return node;
+    return spoil(node, node ? node : &none, function);
+}
+
+void tn_build_attach(struct ggml_tensor * node, enum ggml_op op, int index, struct ggml_tensor * src,
+                     const char * function) {
+    if (node && tn_tensor_is_poisoned(node)) return;
+    if (!node || node->op != op) {
+        tn_error_set("the tensor must be a result of %s, it is one of %s", ggml_op_name(op), ggml_op_desc(node));
+        tn_build_spoil(node, function);
+        return;
+    }
+    struct ggml_tensor changed = *node;
+    changed.src[index] = src;
+    if (src && tn_tensor_is_poisoned(src)) {
+        tn_error_set("source %d was refused before: %s", index, tn_context_poison_text(src));
+    } else if (!src || tn_op_get(op)->rule(&changed)) {
+        node->src[index] = src;
+        return;
+    }
+    spoil(node, &changed, function);
 }
 
 struct ggml_tensor * tn_build_poison(struct ggml_context * ctx, const char * function) {

@@ -54,4 +54,14 @@ struct ggml_tensor * tn_build_finish(struct tn_build * b);
 // For builders that consist of several operators: refuses at once.
 struct ggml_tensor * tn_build_poison(struct ggml_context * ctx, const char * function);
 
+// For functions that change a finished node and cannot say no. A node that may not have what it is given is
+// poisoned with a text, so that its graph is refused.
+
+// With the refusal's text already set. Returns the node (for NULL, a poisoned tensor).
+struct ggml_tensor * tn_build_spoil(struct ggml_tensor * node, const char * function);
+
+// Sets or (NULL) takes away an optional source; the node's operator must be `op`.
+void tn_build_attach(struct ggml_tensor * node, enum ggml_op op, int index, struct ggml_tensor * src,
+                     const char * function);
+
 #endif

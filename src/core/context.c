@@ -129,8 +129,13 @@ struct ggml_tensor * ggml_get_first_tensor(const struct ggml_context * ctx) {
     return ctx ? tensor_from(ctx, ctx->first) : NULL;
 }
 
+// The poisoned tensor of a context, which is in no pool?
+static bool is_stand_in(const struct ggml_tensor * t) {
+    return (t->flags & (TN_TENSOR_POISONED | TN_TENSOR_SPOILED)) == TN_TENSOR_POISONED;
+}
+
 struct ggml_tensor * ggml_get_next_tensor(const struct ggml_context * ctx, struct ggml_tensor * tensor) {
-    if (!ctx || !tensor || tn_tensor_is_poisoned(tensor)) return NULL;
+    if (!ctx || !tensor || is_stand_in(tensor)) return NULL;
     const struct ggml_object * object = (const struct ggml_object *) tensor - 1;
     return tensor_from(ctx, object->next);
 }
@@ -197,6 +202,15 @@ bool tn_tensor_is_poisoned(const struct ggml_tensor * t) {
     return (t->flags & TN_TENSOR_POISONED) != 0;
 }
 
+struct ggml_tensor * tn_context_spoil(struct ggml_tensor * t) {
+    if (!t) return tn_context_poison(NULL);
+    if (is_strict()) TN_ABORT("%s", tn_error_text());
+    TN_LOG_ERROR("%s\n", tn_error_text());
+    t->flags |= TN_TENSOR_POISONED | TN_TENSOR_SPOILED;
+    return t;
+}
+
 const char * tn_context_poison_text(const struct ggml_tensor * poisoned) {
+    if (!is_stand_in(poisoned)) return "it was made, and then a setting that does not fit it was refused";
     return ((const struct tn_poison *) poisoned)->text;
 }

@@ -25,6 +25,9 @@ _Static_assert(sizeof(struct ggml_object) == 32, "known to clients through ggml_
 // In flags of a tensor: it was refused. What is built from it is refused too.
 #define TN_TENSOR_POISONED (1 << 30)
 
+// Besides: it had been made before, and a later setting was refused.
+#define TN_TENSOR_SPOILED (1 << 29)
+
 enum { TN_POISON_TEXT = 768 };
 
 struct tn_poison {
@@ -53,6 +56,10 @@ struct ggml_tensor * tn_context_poison(struct ggml_context * ctx);
 
 // The same for what follows from an earlier refusal, without another line in the log.
 struct ggml_tensor * tn_context_poison_again(struct ggml_context * ctx);
+
+// The same for a tensor that is made already: t itself becomes poisoned and keeps its place in the pool.
+// NULL: as tn_context_poison(NULL).
+struct ggml_tensor * tn_context_spoil(struct ggml_tensor * t);
 
 // Of a poisoned tensor: the text of the first refusal of its context.
 const char * tn_context_poison_text(const struct ggml_tensor * poisoned);
