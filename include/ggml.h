@@ -893,7 +893,7 @@ GGML_API struct ggml_tensor * ggml_cont_4d(struct ggml_context * ctx, struct ggm
 
 // A copy of a in which a view is replaced by b. The view has the shape of b, and the byte strides and byte
 // offset given (element stride: that of a); _1d takes all strides from a, _2d those not given. nelements(b)
-// <= nelements(a); F32 or I32; strides and offset are below 2^30.
+// <= nelements(a); F32 or I32; offset is below 2^30.
 GGML_API struct ggml_tensor * ggml_set(struct ggml_context * ctx, struct ggml_tensor * a,
         struct ggml_tensor * b, size_t nb1, size_t nb2, size_t nb3, size_t offset);
 GGML_API struct ggml_tensor * ggml_set_inplace(struct ggml_context * ctx, struct ggml_tensor * a,

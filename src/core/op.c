@@ -41,17 +41,14 @@ const char * ggml_op_symbol(enum ggml_op op) {
 }
 
 static const char * const unary_names[GGML_UNARY_OP_COUNT] = {
-#define TN_ROW(id) [GGML_UNARY_OP_##id] = #id,
-    TN_ROW(ABS) TN_ROW(SGN) TN_ROW(NEG) TN_ROW(STEP) TN_ROW(TANH) TN_ROW(ELU) TN_ROW(RELU) TN_ROW(SIGMOID)
-    TN_ROW(GELU) TN_ROW(GELU_QUICK) TN_ROW(SILU) TN_ROW(HARDSWISH) TN_ROW(HARDSIGMOID) TN_ROW(EXP) TN_ROW(EXPM1)
-    TN_ROW(SOFTPLUS) TN_ROW(GELU_ERF) TN_ROW(XIELU) TN_ROW(FLOOR) TN_ROW(CEIL) TN_ROW(ROUND) TN_ROW(TRUNC)
+#define TN_ROW(id, name, builders, backward) [GGML_UNARY_OP_##id] = #id,
+#include "core/unary_ops.def"
 #undef TN_ROW
 };
 
 static const char * const glu_names[GGML_GLU_OP_COUNT] = {
-#define TN_ROW(id) [GGML_GLU_OP_##id] = #id,
-    TN_ROW(REGLU) TN_ROW(GEGLU) TN_ROW(SWIGLU) TN_ROW(SWIGLU_OAI) TN_ROW(GEGLU_ERF) TN_ROW(GEGLU_QUICK)
-    TN_ROW(SWIGLU_CLAMP)
+#define TN_ROW(id, name, builders) [GGML_GLU_OP_##id] = #id,
+#include "core/glu_ops.def"
 #undef TN_ROW
 };
 

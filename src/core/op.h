@@ -16,7 +16,7 @@ struct tn_op {
     // that the builder asks for (src[0]'s unless it says otherwise). The rule checks them and sets the result's
     // type and ne where they follow from the sources. Running it on a finished node must change nothing.
     // false: refused, with a text (tn_refuse) that says what is expected and what was given.
-    // Sources that the operator needs are never NULL here; optional ones (see n_optional) may be.
+    // Sources that the operator needs are never NULL here; optional ones (behind n_src) may be.
     bool (*rule)(struct ggml_tensor * node);
 
     // Adds the node's contribution to the gradients of its sources (core/autodiff.h). NULL: has no gradient.
@@ -26,6 +26,11 @@ struct tn_op {
     int n_src;      // sources that must be given, the first ones
     bool is_view;   // no work: the result is another view of src[0]'s memory
     bool may_reuse; // the graph allocator may place the result over a source (ggml_op_can_inplace)
+
+    // Which word of op_params holds the least precision of sums, and of src[1] on the way (enum ggml_prec),
+    // plus 1. 0: it takes no such setting.
+    int prec_acc;
+    int prec_src1;
 };
 
 // NULL for a number that is no operator.
