@@ -35,12 +35,6 @@ bool tn_autodiff_wants(struct tn_autodiff * ad, const struct ggml_tensor * t) {
     return slot != TN_GRAPH_ABSENT && ad->wants[slot];
 }
 
-static struct ggml_tensor * neg(struct ggml_context * ctx, struct ggml_tensor * a) {
-    struct tn_build b = tn_build_start(ctx, "ggml_neg", GGML_OP_UNARY, 1, a);
-    tn_param_set_i32(&b.node, 0, GGML_UNARY_OP_NEG);
-    return tn_build_finish(&b);
-}
-
 static struct ggml_tensor * repeat(struct ggml_context * ctx, enum ggml_op op, struct ggml_tensor * a,
                                    const struct ggml_tensor * like) {
     struct tn_build b = tn_build_start(ctx, "ggml_repeat", op, 1, a);
@@ -50,16 +44,6 @@ static struct ggml_tensor * repeat(struct ggml_context * ctx, enum ggml_op op, s
 
 static struct ggml_tensor * zeros(struct ggml_context * ctx, struct ggml_tensor * like) {
     struct tn_build b = tn_build_start(ctx, "ggml_fill", GGML_OP_FILL, 1, like);
-    return tn_build_finish(&b);
-}
-
-static struct ggml_tensor * acc_view(struct ggml_context * ctx, struct ggml_tensor * a, struct ggml_tensor * g,
-                                     const size_t nb[3], size_t offset, bool in_place) {
-    struct tn_build b = tn_build_start(ctx, "ggml_acc", GGML_OP_ACC, 2, a, g);
-    for (int i = 0; i < 3; i++) tn_param_set_i32(&b.node, i, (int32_t) nb[i]);
-    tn_param_set_i32(&b.node, 3, (int32_t) offset);
-    tn_param_set_i32(&b.node, 4, in_place);
-    if (in_place) tn_build_in_place(&b, a);
     return tn_build_finish(&b);
 }
 
@@ -104,7 +88,7 @@ void tn_autodiff_sub(struct tn_autodiff * ad, struct ggml_tensor * t, struct ggm
     if (!tn_autodiff_wants(ad, t)) return;
     struct ggml_tensor * old = tn_autodiff_of(ad, t);
     if (!old) {
-        set_gradient(ad, t, neg(ad->ctx, g));
+        set_gradient(ad, t, ggml_neg(ad->ctx, g));
     } else if (ggml_graph_get_grad_acc(ad->g, t)) {
         set_gradient(ad, t, ggml_sub_inplace(ad->ctx, old, g));
     } else {
@@ -124,11 +108,11 @@ void tn_autodiff_acc(struct tn_autodiff * ad, struct ggml_tensor * t, struct ggm
     struct ggml_context * ctx = ad->ctx;
     struct ggml_tensor * old = tn_autodiff_of(ad, t);
     if (ggml_graph_get_grad_acc(ad->g, t)) {
-        set_gradient(ad, t, acc_view(ctx, old, g, nb, offset, true));
+        set_gradient(ad, t, ggml_acc_inplace(ctx, old, g, nb[0], nb[1], nb[2], offset));
         return;
     }
     if (!old) old = zeros(ctx, t);
-    set_gradient(ad, t, acc_view(ctx, old, g, nb, offset, false));
+    set_gradient(ad, t, ggml_acc(ctx, old, g, nb[0], nb[1], nb[2], offset));
 }
 
 struct ggml_tensor * tn_autodiff_reduce(struct tn_autodiff * ad, struct ggml_tensor * g,
