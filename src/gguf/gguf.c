@@ -338,6 +338,7 @@ static bool add(struct gguf_context * ctx, const struct ggml_tensor * tensor) {
     tn_shape_copy(t.ne, tensor->ne);
     t.name = tn_mem_strdup(tensor->name, TN_MEM_GGUF);
     if (t.name && tn_tensor_info_measure(&t) && tn_tensor_info_add(ctx, &t)) return true;
+    tn_error_prefix("tensor '%s'", tensor->name);
     tn_mem_free(t.name);
     return false;
 }
@@ -366,6 +367,7 @@ void gguf_set_tensor_type(struct gguf_context * ctx, const char * name, enum ggm
         t->type = type;
         ok = tn_tensor_info_measure(t) && tn_tensor_info_layout(ctx);
         if (!ok) *t = before;
+        if (!ok) tn_error_prefix("tensor '%.200s'", name);
     }
     if (!ok) report_tensor("gguf_set_tensor_type");
 }

@@ -14,9 +14,7 @@ const char * tn_tensor_info_name(const struct gguf_context * ctx, int64_t id) {
 
 bool tn_tensor_info_measure(struct tn_gguf_tensor * t) {
     size_t nb[GGML_MAX_DIMS];
-    if (tn_shape_strides(t->type, t->ne, nb, &t->size)) return true;
-    tn_error_prefix("tensor '%s'", t->name);
-    return false;
+    return tn_shape_strides(t->type, t->ne, nb, &t->size);
 }
 
 // Offset behind a tensor, padded.
@@ -29,10 +27,10 @@ static bool step(const struct gguf_context * ctx, uint64_t offset, size_t size, 
 bool tn_tensor_info_add(struct gguf_context * ctx, const struct tn_gguf_tensor * t) {
     uint64_t next;
     if (tn_names_find(&ctx->tensor_names, ctx, tn_tensor_info_name, t->name) >= 0) {
-        return tn_refuse("tensor '%s': the name is there twice", t->name);
+        return tn_refuse("the name is there twice");
     }
     if (!step(ctx, ctx->data_size, t->size, &next)) {
-        return tn_refuse("tensor '%s': the sum of all sizes overflows", t->name);
+        return tn_refuse("the sum of all sizes overflows");
     }
     if (!TN_ARRAY_RESERVE(&ctx->tensors, 1, TN_MEM_GGUF)) return false;
     struct tn_gguf_tensor * entry = &ctx->tensors.items[ctx->tensors.count];
