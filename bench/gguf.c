@@ -45,8 +45,8 @@ static void add_vocabulary(struct gguf_context * gguf) {
 }
 
 static void add_tensors(struct gguf_context * gguf, struct ggml_context * ctx) {
-    static const char * const parts[] = { "attn_q", "attn_k", "attn_v", "attn_output", "attn_norm",
-                                          "ffn_up", "ffn_gate", "ffn_down", "ffn_norm", "rope" };
+    static const char * const parts[] = { "attn_q", "attn_k",   "attn_v",   "attn_output", "attn_norm",
+                                          "ffn_up", "ffn_gate", "ffn_down", "ffn_norm",    "rope" };
     for (int i = 0; i < N_TENSORS; i++) {
         struct ggml_tensor * t = ggml_new_tensor_2d(ctx, GGML_TYPE_F32, 32, 2);
         ggml_format_name(t, "blk.%d.%s.weight", i / 10, parts[i % 10]);
@@ -58,7 +58,7 @@ static void add_tensors(struct gguf_context * gguf, struct ggml_context * ctx) {
 static void write_model(const char * path) {
     struct gguf_context * gguf = gguf_init_empty();
     const size_t size = N_TENSORS * (ggml_tensor_overhead() + 32 * 2 * sizeof(float));
-    struct ggml_context * ctx = ggml_init((struct ggml_init_params) { .mem_size = size });
+    struct ggml_context * ctx = ggml_init((struct ggml_init_params){ .mem_size = size });
     if (!gguf || !ctx) fail("no memory");
     gguf_set_val_str(gguf, "general.architecture", "bench");
     add_vocabulary(gguf);
@@ -70,8 +70,10 @@ static void write_model(const char * path) {
 
 static void read_model(void * path) {
     struct ggml_context * ctx = NULL;
-    struct gguf_context * gguf = gguf_init_from_file(path, (struct gguf_init_params) { .no_alloc = true, .ctx = &ctx });
-    if (!gguf || gguf_get_n_tensors(gguf) != N_TENSORS || gguf_get_n_kv(gguf) != 4) fail("cannot read the file");
+    struct gguf_context * gguf =
+        gguf_init_from_file(path, (struct gguf_init_params){ .no_alloc = true, .ctx = &ctx });
+    if (!gguf || gguf_get_n_tensors(gguf) != N_TENSORS || gguf_get_n_kv(gguf) != 4)
+        fail("cannot read the file");
     ggml_free(ctx);
     gguf_free(gguf);
 }

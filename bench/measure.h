@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What programs that measure share: a clock, the median of repeated runs, and one JSON object a line as output.
+// What programs that measure share: a clock, the median of repeated runs, and one JSON object a line as
+// output.
 #ifndef TN_BENCH_MEASURE_H
 #define TN_BENCH_MEASURE_H
 
@@ -35,14 +36,14 @@ static inline struct bench_times bench_run(void (*what)(void * arg), void * arg,
         times[i] = bench_seconds() - start;
     }
     qsort(times, (size_t) n, sizeof(times[0]), bench_by_value);
-    return (struct bench_times) { .best = times[0], .median = times[n / 2] };
+    return (struct bench_times){ .best = times[0], .median = times[n / 2] };
 }
 
 // Ends a line with the figures and the budget, in milliseconds. Returns whether the budget is met.
 static inline bool bench_print_times(struct bench_times t, double budget_ms) {
     const bool met = t.median * 1e3 <= budget_ms;
-    printf("\"median_ms\": %.3f, \"best_ms\": %.3f, \"budget_ms\": %g, \"met\": %s}\n", t.median * 1e3, t.best * 1e3,
-           budget_ms, met ? "true" : "false");
+    printf("\"median_ms\": %.3f, \"best_ms\": %.3f, \"budget_ms\": %g, \"met\": %s}\n", t.median * 1e3,
+           t.best * 1e3, budget_ms, met ? "true" : "false");
     return met;
 }
 
