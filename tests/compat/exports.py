@@ -4,11 +4,11 @@
 
     exports.py INCLUDE_DIR LIB.so... [--write]
 
-Every function that a header declares is either exported, by the library that functions.tsv names, or stands in
-later.txt beside this script: declared now, brought by a later release. One that is neither, or both, is a fault.
-So is an exported symbol that no header declares; tn_* symbols are for the libraries among themselves and carry the
-version node TENON_PRIVATE, public ones carry no version. --write brings later.txt up to date.
-Prints a line a fault; exit status 1 if there is one.
+Every function that a header declares is either exported, by the library that functions.tsv names, or
+stands in later.txt beside this script: declared now, brought by a later release. One that is neither, or
+both, is a fault. So is an exported symbol that no header declares; tn_* symbols are for the libraries among
+themselves and carry the version node TENON_PRIVATE, public ones carry no version. --write brings later.txt
+up to date. Prints a line a fault; exit status 1 if there is one.
 """
 
 import csv
@@ -19,11 +19,11 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LATER = os.path.join(HERE, "later.txt")
-HEAD = """# Functions that the headers declare and later releases bring. The libraries do not export them before they work.
+HEAD = """# Functions that the headers declare and later releases bring: not exported before they work.
 # Held against headers and libraries by exports.py, which also writes this file (--write).
 """
-DECLARATION = re.compile(r"^\s*(?:GGML_DEPRECATED\(\s*|GGML_NORETURN\s+)?(?:GGML|GGUF)_(?:\w+_)?API\b([^;{]*?)\b((?:ggml|gguf|sd_ggml)_\w+)\s*\(",
-                         re.MULTILINE)
+DECLARATION = re.compile(r"^\s*(?:GGML_DEPRECATED\(\s*|GGML_NORETURN\s+)?(?:GGML|GGUF)_(?:\w+_)?API\b"
+                         r"[^;{]*?\b((?:ggml|gguf|sd_ggml)_\w+)\s*\(", re.MULTILINE)
 
 
 def table(name):
@@ -40,15 +40,15 @@ def declared_functions(include_dir):
         with open(os.path.join(include_dir, header), encoding="utf-8") as f:
             code = re.sub(r"//[^\n]*|/\*.*?\*/", "", f.read(), flags=re.DOTALL)
         for m in DECLARATION.finditer(code):
-            found.setdefault(m.group(2), header)
+            found.setdefault(m.group(1), header)
     return found
 
 
 def exported_symbols(library):
     """{symbol: version, "" if it has none}"""
-    listing = subprocess.run(["nm", "-D", "--defined-only", library], stdout=subprocess.PIPE, text=True, check=True).stdout
+    nm = subprocess.run(["nm", "-D", "--defined-only", library], stdout=subprocess.PIPE, text=True, check=True)
     symbols = {}
-    for line in listing.splitlines():
+    for line in nm.stdout.splitlines():
         kind, name = line.split()[-2:]
         if kind != "A":  # the names of version nodes
             symbol, _, version = name.partition("@")
@@ -102,7 +102,7 @@ def check_functions(declared, exported, later):
 
 
 def check_tables(declared, exported):
-    """Nothing of the tables slips through the search for declarations, and each function is where linkers look for it."""
+    """Nothing of the tables slips through the search for declarations; each function is where linkers look."""
     for row in table("functions.tsv"):
         name, library = row["name"], row["library"]
         if row["is_inline"] != "1" and name not in declared:
@@ -110,7 +110,8 @@ def check_tables(declared, exported):
         if name in exported and library not in ("-", exported[name]):
             yield "%s is exported by %s, should be by %s" % (name, exported[name], library)
     for row in table("impl.tsv"):
-        if row["kind"] == "function" and row["header"] == "ggml-backend-impl.h" and row["name"] not in declared:
+        ours = row["header"] == "ggml-backend-impl.h"
+        if row["kind"] == "function" and ours and row["name"] not in declared:
             yield "%s: no declaration of %s found" % (row["header"], row["name"])
 
 
