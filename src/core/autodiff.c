@@ -14,6 +14,7 @@
 #include "core/graph.h"
 #include "core/op.h"
 #include "core/shape.h"
+#include "ggml-backend.h"
 
 struct tn_autodiff {
     struct ggml_context * ctx;
@@ -148,6 +149,9 @@ static bool set_accumulator(struct tn_autodiff * ad, struct ggml_tensor * node, 
         ggml_format_name(acc, "grad for %s", node->name);
     }
     if (!acc) return true;
+    if (node->flags & GGML_TENSOR_FLAG_LOSS && acc->type != GGML_TYPE_F32) {
+        return tn_refuse("the accumulator of a loss must be f32, not %s", ggml_type_name(acc->type));
+    }
     ad->g->grad_accs[slot] = acc;
     set_gradient(ad, node, acc);
     return !ad->refused;
@@ -221,4 +225,38 @@ void ggml_build_backward_expand(struct ggml_context * ctx, struct ggml_cgraph * 
     tn_error_prefix("%s", __func__);
     TN_LOG_ERROR("%s\n", tn_error_text());
     if (g) tn_graph_set_invalid(g);
+}
+
+// The gradient of a loss with respect to itself; one value of type f32 (set_accumulator).
+static void set_one(struct ggml_tensor * acc) {
+    const float one = 1.0f;
+    if (acc->data && !acc->buffer && !(acc->view_src && acc->view_src->buffer)) {
+        memcpy(acc->data, &one, sizeof(one));
+    } else {
+        ggml_backend_tensor_set(acc, &one, 0, sizeof(one));
+    }
+}
+
+static void reset_node(const struct ggml_cgraph * g, const struct ggml_tensor * node) {
+    const struct tn_op * op = tn_op_get(node->op);
+    for (int i = 0; op && i < GGML_MAX_SRC; i++) {
+        if (op->state >> i & 1) ggml_set_zero(node->src[i]);
+    }
+    struct ggml_tensor * acc = ggml_graph_get_grad_acc(g, node);
+    if (!acc) return;
+    if (node->flags & GGML_TENSOR_FLAG_LOSS) {
+        set_one(acc);
+    } else {
+        ggml_set_zero(acc);
+    }
+}
+
+void ggml_graph_reset(struct ggml_cgraph * g) {
+    if (tn_graph_usable(g) && g->grads) {
+        for (int i = 0; i < g->n_nodes; i++) reset_node(g, g->nodes[i]);
+        return;
+    }
+    if (tn_graph_usable(g)) tn_error_set("the graph was made without room for gradients");
+    tn_error_prefix("%s", __func__);
+    TN_LOG_ERROR("%s\n", tn_error_text());
 }

@@ -31,6 +31,8 @@ struct tn_op {
     // plus 1. 0: it takes no such setting.
     int prec_acc;
     int prec_src1;
+
+    unsigned state; // bit i: source i is state of training, which ggml_graph_reset sets to 0
 };
 
 // NULL for a number that is no operator.

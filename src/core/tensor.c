@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "core/build.h"
 #include "core/context.h"
+#include "ggml-backend.h"
 #include "quant/type.h"
 
 // A view must end inside its base; both extents are taken with their own strides.
@@ -171,4 +172,19 @@ void * ggml_get_data(const struct ggml_tensor * t) {
 
 float * ggml_get_data_f32(const struct ggml_tensor * t) {
     return t && t->type == GGML_TYPE_F32 ? t->data : NULL;
+}
+
+struct ggml_tensor * ggml_set_zero(struct ggml_tensor * t) {
+    const size_t size = ggml_nbytes(t);
+    if (!can_mark(t) || size == 0) return t;
+    if (t->buffer || (t->view_src && t->view_src->buffer)) {
+        ggml_backend_tensor_memset(t, 0, 0, size);
+    } else if (t->data) {
+        memset(t->data, 0, size);
+    } else {
+        char text[TN_SHAPE_TENSOR_TEXT];
+        tn_error_set("%s: %s has no data", __func__, tn_shape_tensor_text(text, t));
+        TN_LOG_ERROR("%s\n", tn_error_text());
+    }
+    return t;
 }

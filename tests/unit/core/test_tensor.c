@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "core/context.h"
 #include "core/tensor.h"
+#include "ggml-backend.h"
 #include "ggml-ext.h"
 
 static struct ggml_context * context(bool no_alloc) {
@@ -207,6 +208,34 @@ static void data(void ** state) {
     ggml_free(ctx);
 }
 
+static void zeroing(void ** state) {
+    (void) state;
+    struct ggml_context * ctx = context(false);
+    struct ggml_tensor * t = ggml_new_tensor_1d(ctx, GGML_TYPE_F32, 8);
+    memset(t->data, 1, 32);
+    struct ggml_tensor * part = tn_tensor_new(ctx, GGML_TYPE_F32, (const int64_t[4]) { 3, 1, 1, 1 }, t->nb, t, 8);
+    assert_ptr_equal(ggml_set_zero(part), part);
+    for (int i = 0; i < 32; i++) assert_int_equal(((char *) t->data)[i], i < 8 || i >= 20);
+    char memory[128];
+    memset(memory, 1, sizeof(memory));
+    ggml_set_no_alloc(ctx, true);
+    struct ggml_tensor * placed = ggml_new_tensor_1d(ctx, GGML_TYPE_F32, 4);
+    tn_error_clear();
+    ggml_set_zero(placed);
+    assert_contains(ggml_ext_last_error(), "ggml_set_zero: '' f32 [4, 1, 1, 1] has no data");
+    placed->buffer = ggml_backend_cpu_buffer_from_ptr((char *) (((uintptr_t) memory + 63) & ~(uintptr_t) 63), 64);
+    placed->data = (char *) ggml_backend_buffer_get_base(placed->buffer) + 32;
+    struct ggml_tensor * view = ggml_view_tensor(ctx, placed);
+    ggml_set_zero(view);
+    for (int i = -32; i < 32; i++) assert_int_equal(((char *) placed->data)[i], i < 0 || i >= 16);
+    ggml_backend_buffer_free(placed->buffer);
+    tn_error_clear();
+    assert_null(ggml_set_zero(NULL));
+    ggml_set_zero(ggml_new_tensor_1d(ctx, GGML_TYPE_F32, 0));
+    assert_null(ggml_ext_last_error());
+    ggml_free(ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_new_tensor_is_an_empty_leaf),
@@ -217,6 +246,7 @@ int main(void) {
         cmocka_unit_test(names_are_cut),
         cmocka_unit_test(flags_and_their_conditions),
         cmocka_unit_test(data),
+        cmocka_unit_test(zeroing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
