@@ -5,12 +5,47 @@
 #include <inttypes.h>
 
 #include "base/error.h"
+#include "base/str.h"
 #include "core/shape.h"
 
 bool tn_rule_type(const struct ggml_tensor * node, int i, enum ggml_type type) {
     const enum ggml_type given = node->src[i]->type;
     if (given == type) return true;
     return tn_refuse("src%d must be %s, it is %s", i, ggml_type_name(type), ggml_type_name(given));
+}
+
+bool tn_rule_types(const struct ggml_tensor * node, int first, int last, enum ggml_type type) {
+    for (int i = first; i <= last; i++) {
+        if (!tn_rule_type(node, i, type)) return false;
+    }
+    return true;
+}
+
+// "[3, any, 1, 1]"
+static const char * wanted_text(char * buffer, const int64_t * ne) {
+    struct tn_str s = tn_str_on(buffer, TN_SHAPE_TEXT);
+    for (int d = 0; d < GGML_MAX_DIMS; d++) {
+        tn_str_add(&s, d ? ", " : "[");
+        if (ne[d] == TN_RULE_ANY) {
+            tn_str_add(&s, "any");
+        } else {
+            tn_str_add(&s, "%" PRId64, ne[d]);
+        }
+    }
+    tn_str_add(&s, "]");
+    return buffer;
+}
+
+bool tn_rule_shape(const struct ggml_tensor * node, int i, int64_t ne0, int64_t ne1, int64_t ne2,
+                   int64_t ne3) {
+    const int64_t * given = node->src[i]->ne;
+    const int64_t wanted[GGML_MAX_DIMS] = { ne0, ne1, ne2, ne3 };
+    bool fits = true;
+    for (int d = 0; d < GGML_MAX_DIMS; d++)
+        fits = fits && (wanted[d] == TN_RULE_ANY || wanted[d] == given[d]);
+    if (fits) return true;
+    char a[TN_SHAPE_TEXT], b[TN_SHAPE_TEXT];
+    return tn_refuse("src%d must be %s, it is %s", i, wanted_text(a, wanted), tn_shape_text(b, given));
 }
 
 static bool refuse_strides(const struct ggml_tensor * node, int i, const char * what) {
@@ -21,6 +56,13 @@ static bool refuse_strides(const struct ggml_tensor * node, int i, const char * 
 
 bool tn_rule_contiguous(const struct ggml_tensor * node, int i) {
     return ggml_is_contiguous(node->src[i]) || refuse_strides(node, i, "must be contiguous");
+}
+
+bool tn_rule_all_contiguous(const struct ggml_tensor * node, int first, int last) {
+    for (int i = first; i <= last; i++) {
+        if (!tn_rule_contiguous(node, i)) return false;
+    }
+    return true;
 }
 
 bool tn_rule_contiguous_rows(const struct ggml_tensor * node, int i) {

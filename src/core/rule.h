@@ -10,8 +10,18 @@
 
 bool tn_rule_type(const struct ggml_tensor * node, int i, enum ggml_type type);
 
+// Sources first .. last.
+bool tn_rule_types(const struct ggml_tensor * node, int first, int last, enum ggml_type type);
+
+// These sizes; TN_RULE_ANY leaves one free.
+enum { TN_RULE_ANY = -1 };
+bool tn_rule_shape(const struct ggml_tensor * node, int i, int64_t ne0, int64_t ne1, int64_t ne2, int64_t ne3);
+
 // Dense, in the order of the dimensions.
 bool tn_rule_contiguous(const struct ggml_tensor * node, int i);
+
+// Sources first .. last.
+bool tn_rule_all_contiguous(const struct ggml_tensor * node, int first, int last);
 
 // The elements of a row lie side by side (ggml_is_contiguous_rows).
 bool tn_rule_contiguous_rows(const struct ggml_tensor * node, int i);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Functions of one argument: sqr sqrt log sin cos, those of UNARY (unary_ops.def), and the gradient of silu.
+// Functions of one argument: sqr sqrt log sin cos leaky_relu, those of UNARY (unary_ops.def), and the gradient of silu.
 #include <math.h>
 
 #include "base/error.h"
@@ -238,6 +238,14 @@ struct ggml_tensor * ggml_silu_back(struct ggml_context * ctx, struct ggml_tenso
     return tn_build_finish(&n);
 }
 
+struct ggml_tensor * ggml_leaky_relu(struct ggml_context * ctx, struct ggml_tensor * a, float negative_slope,
+                                     bool inplace) {
+    struct tn_build b = tn_build_start(ctx, __func__, GGML_OP_LEAKY_RELU, 1, a);
+    tn_param_set_f32(&b.node, 0, negative_slope);
+    if (inplace) tn_build_in_place(&b, a);
+    return tn_build_finish(&b);
+}
+
 const struct tn_op tn_op_sqr = { .rule = map_rule, .backward = sqr_backward, .n_src = 1, .may_reuse = true };
 const struct tn_op tn_op_sqrt = {
     .rule = map_rule, .backward = sqrt_backward, .n_src = 1, .may_reuse = true
@@ -249,3 +257,4 @@ const struct tn_op tn_op_unary = {
     .rule = unary_rule, .backward = unary_backward, .n_src = 1, .may_reuse = true
 };
 const struct tn_op tn_op_silu_back = { .rule = silu_back_rule, .n_src = 2, .may_reuse = true };
+const struct tn_op tn_op_leaky_relu = { .rule = map_rule, .n_src = 1 };
