@@ -50,7 +50,9 @@ static bool check_node(const struct ggml_tensor * node) {
 static bool check_order(const struct ggml_cgraph * g, const struct tn_ptrset * done, int i) {
     const struct ggml_tensor * node = g->nodes[i];
     for (int s = 0; s < GGML_MAX_SRC; s++) {
-        const int64_t * at = node->src[s] ? tn_ptrset_find(done, node->src[s]) : NULL;
+        // A cast is its own source: it says what the result is.
+        const bool reads = node->src[s] && node->src[s] != node;
+        const int64_t * at = reads ? tn_ptrset_find(done, node->src[s]) : NULL;
         if (at && *at >= i) return tn_refuse("source %d is computed later, as node %d", s, (int) *at);
     }
     return true;

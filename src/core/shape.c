@@ -159,9 +159,12 @@ static bool is_dense(const struct ggml_tensor * t, int n_free, int end) {
     if (t->ne[0] != type->block_size && t->nb[0] != (size_t) type->type_size) return false;
     size_t next = (size_t) type->type_size * (size_t) (t->ne[0] / type->block_size);
     for (int i = 1; i < end; i++) {
-        if (t->ne[i] == 1) continue;
-        if (i > n_free && t->nb[i] != next) return false;
-        next = t->nb[i] * (size_t) t->ne[i];
+        if (i <= n_free) {
+            next = t->nb[i] * (size_t) t->ne[i]; // also of size 1: its stride is the distance of what follows
+        } else {
+            if (t->ne[i] != 1 && t->nb[i] != next) return false;
+            next *= (size_t) t->ne[i];
+        }
     }
     return true;
 }
