@@ -36,13 +36,6 @@ bool tn_autodiff_wants(struct tn_autodiff * ad, const struct ggml_tensor * t) {
     return slot != TN_GRAPH_ABSENT && ad->wants[slot];
 }
 
-static struct ggml_tensor * repeat(struct ggml_context * ctx, enum ggml_op op, struct ggml_tensor * a,
-                                   const struct ggml_tensor * like) {
-    struct tn_build b = tn_build_start(ctx, "ggml_repeat", op, 1, a);
-    tn_shape_copy(b.node.ne, like->ne);
-    return tn_build_finish(&b);
-}
-
 static struct ggml_tensor * zeros(struct ggml_context * ctx, struct ggml_tensor * like) {
     struct tn_build b = tn_build_start(ctx, "ggml_fill", GGML_OP_FILL, 1, like);
     return tn_build_finish(&b);
@@ -100,7 +93,7 @@ void tn_autodiff_sub(struct tn_autodiff * ad, struct ggml_tensor * t, struct ggm
 void tn_autodiff_add1(struct tn_autodiff * ad, struct ggml_tensor * t, struct ggml_tensor * g) {
     if (!tn_autodiff_wants(ad, t)) return;
     // A sum repeats its second operand by itself.
-    tn_autodiff_add(ad, t, tn_autodiff_of(ad, t) ? g : repeat(ad->ctx, GGML_OP_REPEAT, g, t));
+    tn_autodiff_add(ad, t, tn_autodiff_of(ad, t) ? g : ggml_repeat(ad->ctx, g, t));
 }
 
 void tn_autodiff_acc(struct tn_autodiff * ad, struct ggml_tensor * t, struct ggml_tensor * g, const size_t nb[3],
@@ -118,7 +111,8 @@ void tn_autodiff_acc(struct tn_autodiff * ad, struct ggml_tensor * t, struct ggm
 
 struct ggml_tensor * tn_autodiff_reduce(struct tn_autodiff * ad, struct ggml_tensor * g,
                                         const struct ggml_tensor * t) {
-    return tn_shape_same(g, t) ? g : repeat(ad->ctx, GGML_OP_REPEAT_BACK, g, t);
+    // The builder takes a plain pointer but only reads the sizes.
+    return tn_shape_same(g, t) ? g : ggml_repeat_back(ad->ctx, g, (struct ggml_tensor *) t);
 }
 
 // Does a source ask for a gradient? false with a text: one whose type has none.
