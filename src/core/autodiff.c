@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The backward graph. The nodes present are looked at in order to see which need a gradient: parameters, losses and
-// what depends on them. Then each of them, from the last to the first, is asked through its operator's descriptor
-// to add its contribution to the gradients of its sources. Gradients are ordinary tensors behind the forward nodes.
+// The backward graph. The nodes present are looked at in order to see which need a gradient: parameters,
+// losses and what depends on them. Then each of them, from the last to the first, is asked through its
+// operator's descriptor to add its contribution to the gradients of its sources. Gradients are ordinary
+// tensors behind the forward nodes.
 #include "core/autodiff.h"
 
 #include <string.h>
@@ -46,14 +47,16 @@ static bool refuse(struct tn_autodiff * ad) {
     return false;
 }
 
-static bool check_gradient(struct tn_autodiff * ad, const struct ggml_tensor * t, const struct ggml_tensor * grad) {
+static bool check_gradient(struct tn_autodiff * ad, const struct ggml_tensor * t,
+                           const struct ggml_tensor * grad) {
     char ours[TN_SHAPE_TENSOR_TEXT], given[TN_SHAPE_TEXT];
     if (tn_tensor_is_poisoned(grad)) {
         tn_error_set("%s", tn_context_poison_text(grad));
         return refuse(ad);
     }
     if (tn_shape_same(t, grad)) return true;
-    tn_error_set("a gradient of sizes %s for %s", tn_shape_text(given, grad->ne), tn_shape_tensor_text(ours, t));
+    tn_error_set("a gradient of sizes %s for %s", tn_shape_text(given, grad->ne),
+                 tn_shape_tensor_text(ours, t));
     return refuse(ad);
 }
 
@@ -96,8 +99,8 @@ void tn_autodiff_add1(struct tn_autodiff * ad, struct ggml_tensor * t, struct gg
     tn_autodiff_add(ad, t, tn_autodiff_of(ad, t) ? g : ggml_repeat(ad->ctx, g, t));
 }
 
-void tn_autodiff_acc(struct tn_autodiff * ad, struct ggml_tensor * t, struct ggml_tensor * g, const size_t nb[3],
-                     size_t offset) {
+void tn_autodiff_acc(struct tn_autodiff * ad, struct ggml_tensor * t, struct ggml_tensor * g,
+                     const size_t nb[3], size_t offset) {
     if (!tn_autodiff_wants(ad, t)) return;
     struct ggml_context * ctx = ad->ctx;
     struct ggml_tensor * old = tn_autodiff_of(ad, t);
@@ -132,7 +135,8 @@ static bool check_sources(struct tn_autodiff * ad, const struct ggml_tensor * no
 // An operator other than a view that overwrites its first source destroys what gradients are computed from.
 static bool is_in_place(const struct ggml_tensor * node) {
     const struct ggml_tensor * a = node->src[0];
-    return a && node->view_src && !tn_op_is_view(node->op) && node->view_src == (a->view_src ? a->view_src : a);
+    return a && node->view_src && !tn_op_is_view(node->op) &&
+           node->view_src == (a->view_src ? a->view_src : a);
 }
 
 // The caller's accumulator, or for a loss one of our own.
@@ -211,7 +215,8 @@ static bool build(struct tn_autodiff * ad, struct ggml_tensor ** accs) {
     return true;
 }
 
-void ggml_build_backward_expand(struct ggml_context * ctx, struct ggml_cgraph * g, struct ggml_tensor ** accs) {
+void ggml_build_backward_expand(struct ggml_context * ctx, struct ggml_cgraph * g,
+                                struct ggml_tensor ** accs) {
     struct tn_autodiff ad = { .ctx = ctx, .g = g };
     const bool done = check_graph(ctx, g) && build(&ad, accs);
     tn_mem_free(ad.wants);
@@ -247,7 +252,8 @@ static void reset_node(const struct ggml_cgraph * g, const struct ggml_tensor * 
 
 void ggml_graph_reset(struct ggml_cgraph * g) {
     if (tn_graph_usable(g) && g->grads) {
-        for (int i = 0; i < g->n_nodes; i++) reset_node(g, g->nodes[i]);
+        for (int i = 0; i < g->n_nodes; i++)
+            reset_node(g, g->nodes[i]);
         return;
     }
     if (tn_graph_usable(g)) tn_error_set("the graph was made without room for gradients");

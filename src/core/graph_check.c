@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Verifies a graph: every node has its sources, its operator's rule gives exactly its type and sizes, views end
-// inside their base, and what a node reads is computed before it. For debug builds and tests.
+// Verifies a graph: every node has its sources, its operator's rule gives exactly its type and sizes, views
+// end inside their base, and what a node reads is computed before it. For debug builds and tests.
 #include <string.h>
 
 #include "base/error.h"
@@ -13,7 +13,8 @@ static bool check_sources(const struct tn_op * op, const struct ggml_tensor * no
     for (int i = 0; i < GGML_MAX_SRC; i++) {
         const struct ggml_tensor * s = node->src[i];
         if (!s && i < op->n_src) return tn_refuse("source %d is missing", i);
-        if (s && tn_tensor_is_poisoned(s)) return tn_refuse("source %d was refused: %s", i, tn_context_poison_text(s));
+        if (s && tn_tensor_is_poisoned(s))
+            return tn_refuse("source %d was refused: %s", i, tn_context_poison_text(s));
     }
     return true;
 }

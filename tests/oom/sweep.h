@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Fails the first allocation of a scenario, then the second, and so on until it gets through. A scenario that cannot
-// go on must say so, with a text, and leave nothing behind.
+// Fails the first allocation of a scenario, then the second, and so on until it gets through. A scenario that
+// cannot go on must say so, with a text, and leave nothing behind.
 #ifndef TN_TESTS_OOM_SWEEP_H
 #define TN_TESTS_OOM_SWEEP_H
 
@@ -29,7 +29,8 @@ static int sweep(bool (*run)(void)) {
         tn_mem_fail_nth(n);
         const bool done = run();
         const bool struck = tn_mem_fail_nth(0);
-        if (sweep_live() != live) fail_msg("with allocation %d failing %d blocks stay", n, (int) (sweep_live() - live));
+        if (sweep_live() != live)
+            fail_msg("with allocation %d failing %d blocks stay", n, (int) (sweep_live() - live));
         if (!struck) {
             assert_true(done);
             return n - 1;

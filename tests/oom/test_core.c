@@ -6,7 +6,7 @@
 #include "ggml-ext.h"
 
 static struct ggml_context * context(void) {
-    return ggml_init((struct ggml_init_params) { .mem_size = 1 << 20 });
+    return ggml_init((struct ggml_init_params){ .mem_size = 1 << 20 });
 }
 
 static bool making_a_context(void) {
@@ -21,7 +21,8 @@ static struct ggml_cgraph * chain(struct ggml_context * ctx) {
     struct ggml_tensor * w = ggml_new_tensor_1d(ctx, GGML_TYPE_F32, 1);
     ggml_set_param(w);
     struct ggml_tensor * t = ggml_new_tensor_1d(ctx, GGML_TYPE_F32, 1);
-    for (int i = 0; i < 100; i++) t = ggml_mul(ctx, ggml_add(ctx, t, w), w);
+    for (int i = 0; i < 100; i++)
+        t = ggml_mul(ctx, ggml_add(ctx, t, w), w);
     ggml_set_loss(t);
     struct ggml_cgraph * g = ggml_new_graph_custom(ctx, 1024, true);
     ggml_build_forward_expand(g, t);

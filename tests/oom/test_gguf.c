@@ -22,7 +22,7 @@ static bool is_complete(const struct gguf_context * gguf) {
 }
 
 static bool making_and_writing(void) {
-    struct ggml_context * ctx = ggml_init((struct ggml_init_params) { .mem_size = 4096 });
+    struct ggml_context * ctx = ggml_init((struct ggml_init_params){ .mem_size = 4096 });
     struct gguf_context * gguf = gguf_init_empty();
     FILE * file = fmemopen(bytes, sizeof(bytes), "wb");
     bool ok = ctx && gguf;
@@ -41,7 +41,8 @@ static bool making_and_writing(void) {
 
 static bool reading(void) {
     struct ggml_context * ctx = NULL;
-    struct gguf_context * gguf = gguf_init_from_buffer(bytes, n_bytes, (struct gguf_init_params) { false, &ctx });
+    struct gguf_context * gguf =
+        gguf_init_from_buffer(bytes, n_bytes, (struct gguf_init_params){ false, &ctx });
     if (!gguf) {
         assert_null(ctx);
         return false;

@@ -20,7 +20,7 @@ static struct ggml_tensor * number(struct ggml_context * ctx, const char * name)
 }
 
 static struct fixture fixture(void) {
-    struct fixture f = { .ctx = ggml_init((struct ggml_init_params) { .mem_size = 1 << 18 }) };
+    struct fixture f = { .ctx = ggml_init((struct ggml_init_params){ .mem_size = 1 << 18 }) };
     f.g = ggml_new_graph_custom(f.ctx, 64, true);
     f.w = number(f.ctx, "w");
     f.x = number(f.ctx, "x");
@@ -226,7 +226,7 @@ static void accumulators_that_do_not_fit(void ** state) {
 static void a_full_context_and_no_memory(void ** state) {
     (void) state;
     struct fixture f = fixture();
-    struct ggml_context * full = ggml_init((struct ggml_init_params) { .no_alloc = true });
+    struct ggml_context * full = ggml_init((struct ggml_init_params){ .no_alloc = true });
     ggml_build_forward_expand(f.g, f.loss);
     ggml_build_backward_expand(full, f.g, NULL);
     assert_false(ggml_ext_graph_valid(f.g));
@@ -268,7 +268,8 @@ static void the_reset_goes_through_buffers(void ** state) {
     struct fixture f = fixture();
     struct ggml_tensor * accs[] = { number(f.ctx, "mine"), NULL, number(f.ctx, "of the loss") };
     _Alignas(64) float memory[64];
-    for (int i = 0; i < 64; i++) memory[i] = 9.0f;
+    for (int i = 0; i < 64; i++)
+        memory[i] = 9.0f;
     ggml_backend_buffer_t buffer = ggml_backend_cpu_buffer_from_ptr(memory, sizeof(memory));
     accs[0]->buffer = accs[2]->buffer = buffer;
     accs[0]->data = &memory[16];
