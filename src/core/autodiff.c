@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "core/build.h"
 #include "core/context.h"
 #include "core/graph.h"
 #include "core/op.h"
@@ -35,11 +34,6 @@ struct ggml_tensor * tn_autodiff_of(struct tn_autodiff * ad, const struct ggml_t
 bool tn_autodiff_wants(struct tn_autodiff * ad, const struct ggml_tensor * t) {
     const size_t slot = t ? tn_graph_find(ad->g, t) : TN_GRAPH_ABSENT;
     return slot != TN_GRAPH_ABSENT && ad->wants[slot];
-}
-
-static struct ggml_tensor * zeros(struct ggml_context * ctx, struct ggml_tensor * like) {
-    struct tn_build b = tn_build_start(ctx, "ggml_fill", GGML_OP_FILL, 1, like);
-    return tn_build_finish(&b);
 }
 
 static bool refuse(struct tn_autodiff * ad) {
@@ -99,6 +93,17 @@ void tn_autodiff_add1(struct tn_autodiff * ad, struct ggml_tensor * t, struct gg
     tn_autodiff_add(ad, t, tn_autodiff_of(ad, t) ? g : ggml_repeat(ad->ctx, g, t));
 }
 
+// Of the shape of t, in the type and order that sums into views want.
+static struct ggml_tensor * zeros(struct ggml_context * ctx, struct ggml_tensor * t) {
+    struct ggml_tensor * like = t;
+    if (t->type != GGML_TYPE_F32) {
+        like = ggml_cast(ctx, t, GGML_TYPE_F32);
+    } else if (!ggml_is_contiguous(t)) {
+        like = ggml_cont(ctx, t);
+    }
+    return ggml_fill(ctx, like, 0.0f);
+}
+
 void tn_autodiff_acc(struct tn_autodiff * ad, struct ggml_tensor * t, struct ggml_tensor * g,
                      const size_t nb[3], size_t offset) {
     if (!tn_autodiff_wants(ad, t)) return;
@@ -123,7 +128,7 @@ static bool check_sources(struct tn_autodiff * ad, const struct ggml_tensor * no
     *any = false;
     for (int i = 0; i < GGML_MAX_SRC; i++) {
         const struct ggml_tensor * s = node->src[i];
-        if (!tn_autodiff_wants(ad, s)) continue;
+        if (s == node || !tn_autodiff_wants(ad, s)) continue;
         if (s->type != GGML_TYPE_F32 && s->type != GGML_TYPE_F16) {
             return tn_refuse("source %d is %s: only f32 and f16 have gradients", i, ggml_type_name(s->type));
         }
