@@ -48,6 +48,7 @@ set(tenon_objects_of_all $<TARGET_OBJECTS:ggml-base-objects> $<TARGET_OBJECTS:gg
 if(GGML_CPU)
   tenon_objects(ggml-cpu-objects cpu/*.c cpu/ops/*.c cpu/fuse/*.c cpu/kernels/*/*.c)
   target_compile_definitions(ggml-objects PRIVATE TN_BACKEND_CPU)
+  target_compile_options(ggml-cpu-objects PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3>) # loops become vector code
   tenon_library(ggml-cpu ggml-cpu-objects)
   target_link_libraries(ggml-cpu PUBLIC ggml-base)
   target_link_libraries(ggml PUBLIC ggml-cpu)

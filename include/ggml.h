@@ -1735,8 +1735,7 @@ GGML_API void ggml_graph_add_node(struct ggml_cgraph * cgraph, struct ggml_tenso
 //   dup add add1 acc sub mul div sqr sqrt log sin cos scale set cpy cont reshape view permute transpose
 //   sum sum_rows mean repeat repeat_back rms_norm mul_mat get_rows diag_mask_inf diag_mask_zero soft_max
 //   rope im2col pool_2d cross_entropy_loss abs sgn neg step relu silu exp expm1 softplus swiglu_split
-// b of sub and div has the shape of a here; of add1's b the gradient is the mean, not the sum, of that of
-// the result.
+// Of add1's b the gradient is the mean, not the sum, of that of the result.
 GGML_API void ggml_build_backward_expand(struct ggml_context * ctx, struct ggml_cgraph * cgraph,
         struct ggml_tensor ** grad_accs);
 

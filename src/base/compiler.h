@@ -17,6 +17,8 @@
 #define TN_NODISCARD        __attribute__((warn_unused_result))
 #define TN_ALIGNED(n)       __attribute__((aligned(n)))
 #define TN_PACKED           __attribute__((packed))
+// A vector of `bytes` bytes with element-wise arithmetic; lowered to what the target has.
+#define TN_VECTOR(bytes)    __attribute__((vector_size(bytes)))
 #define TN_LIKELY(x)        __builtin_expect(!!(x), 1)
 #define TN_UNLIKELY(x)      __builtin_expect(!!(x), 0)
 #define TN_UNREACHABLE()    __builtin_unreachable()

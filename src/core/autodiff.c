@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The backward graph. The nodes present are looked at in order to see which need a gradient: parameters, losses and
-// what depends on them. Then each of them, from the last to the first, is asked through its operator's descriptor
-// to add its contribution to the gradients of its sources. Gradients are ordinary tensors behind the forward nodes.
+// The backward graph. The nodes present are looked at in order to see which need a gradient: parameters,
+// losses and what depends on them. Then each of them, from the last to the first, is asked through its
+// operator's descriptor to add its contribution to the gradients of its sources. Gradients are ordinary
+// tensors behind the forward nodes.
 #include "core/autodiff.h"
 
 #include <string.h>
@@ -9,7 +10,6 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "core/build.h"
 #include "core/context.h"
 #include "core/graph.h"
 #include "core/op.h"
@@ -36,31 +36,21 @@ bool tn_autodiff_wants(struct tn_autodiff * ad, const struct ggml_tensor * t) {
     return slot != TN_GRAPH_ABSENT && ad->wants[slot];
 }
 
-static struct ggml_tensor * repeat(struct ggml_context * ctx, enum ggml_op op, struct ggml_tensor * a,
-                                   const struct ggml_tensor * like) {
-    struct tn_build b = tn_build_start(ctx, "ggml_repeat", op, 1, a);
-    tn_shape_copy(b.node.ne, like->ne);
-    return tn_build_finish(&b);
-}
-
-static struct ggml_tensor * zeros(struct ggml_context * ctx, struct ggml_tensor * like) {
-    struct tn_build b = tn_build_start(ctx, "ggml_fill", GGML_OP_FILL, 1, like);
-    return tn_build_finish(&b);
-}
-
 static bool refuse(struct tn_autodiff * ad) {
     ad->refused = true;
     return false;
 }
 
-static bool check_gradient(struct tn_autodiff * ad, const struct ggml_tensor * t, const struct ggml_tensor * grad) {
+static bool check_gradient(struct tn_autodiff * ad, const struct ggml_tensor * t,
+                           const struct ggml_tensor * grad) {
     char ours[TN_SHAPE_TENSOR_TEXT], given[TN_SHAPE_TEXT];
     if (tn_tensor_is_poisoned(grad)) {
         tn_error_set("%s", tn_context_poison_text(grad));
         return refuse(ad);
     }
     if (tn_shape_same(t, grad)) return true;
-    tn_error_set("a gradient of sizes %s for %s", tn_shape_text(given, grad->ne), tn_shape_tensor_text(ours, t));
+    tn_error_set("a gradient of sizes %s for %s", tn_shape_text(given, grad->ne),
+                 tn_shape_tensor_text(ours, t));
     return refuse(ad);
 }
 
@@ -100,11 +90,22 @@ void tn_autodiff_sub(struct tn_autodiff * ad, struct ggml_tensor * t, struct ggm
 void tn_autodiff_add1(struct tn_autodiff * ad, struct ggml_tensor * t, struct ggml_tensor * g) {
     if (!tn_autodiff_wants(ad, t)) return;
     // A sum repeats its second operand by itself.
-    tn_autodiff_add(ad, t, tn_autodiff_of(ad, t) ? g : repeat(ad->ctx, GGML_OP_REPEAT, g, t));
+    tn_autodiff_add(ad, t, tn_autodiff_of(ad, t) ? g : ggml_repeat(ad->ctx, g, t));
 }
 
-void tn_autodiff_acc(struct tn_autodiff * ad, struct ggml_tensor * t, struct ggml_tensor * g, const size_t nb[3],
-                     size_t offset) {
+// Of the shape of t, in the type and order that sums into views want.
+static struct ggml_tensor * zeros(struct ggml_context * ctx, struct ggml_tensor * t) {
+    struct ggml_tensor * like = t;
+    if (t->type != GGML_TYPE_F32) {
+        like = ggml_cast(ctx, t, GGML_TYPE_F32);
+    } else if (!ggml_is_contiguous(t)) {
+        like = ggml_cont(ctx, t);
+    }
+    return ggml_fill(ctx, like, 0.0f);
+}
+
+void tn_autodiff_acc(struct tn_autodiff * ad, struct ggml_tensor * t, struct ggml_tensor * g,
+                     const size_t nb[3], size_t offset) {
     if (!tn_autodiff_wants(ad, t)) return;
     struct ggml_context * ctx = ad->ctx;
     struct ggml_tensor * old = tn_autodiff_of(ad, t);
@@ -118,7 +119,8 @@ void tn_autodiff_acc(struct tn_autodiff * ad, struct ggml_tensor * t, struct ggm
 
 struct ggml_tensor * tn_autodiff_reduce(struct tn_autodiff * ad, struct ggml_tensor * g,
                                         const struct ggml_tensor * t) {
-    return tn_shape_same(g, t) ? g : repeat(ad->ctx, GGML_OP_REPEAT_BACK, g, t);
+    // The builder takes a plain pointer but only reads the sizes.
+    return tn_shape_same(g, t) ? g : ggml_repeat_back(ad->ctx, g, (struct ggml_tensor *) t);
 }
 
 // Does a source ask for a gradient? false with a text: one whose type has none.
@@ -126,7 +128,7 @@ static bool check_sources(struct tn_autodiff * ad, const struct ggml_tensor * no
     *any = false;
     for (int i = 0; i < GGML_MAX_SRC; i++) {
         const struct ggml_tensor * s = node->src[i];
-        if (!tn_autodiff_wants(ad, s)) continue;
+        if (s == node || !tn_autodiff_wants(ad, s)) continue;
         if (s->type != GGML_TYPE_F32 && s->type != GGML_TYPE_F16) {
             return tn_refuse("source %d is %s: only f32 and f16 have gradients", i, ggml_type_name(s->type));
         }
@@ -138,7 +140,8 @@ static bool check_sources(struct tn_autodiff * ad, const struct ggml_tensor * no
 // An operator other than a view that overwrites its first source destroys what gradients are computed from.
 static bool is_in_place(const struct ggml_tensor * node) {
     const struct ggml_tensor * a = node->src[0];
-    return a && node->view_src && !tn_op_is_view(node->op) && node->view_src == (a->view_src ? a->view_src : a);
+    return a && node->view_src && !tn_op_is_view(node->op) &&
+           node->view_src == (a->view_src ? a->view_src : a);
 }
 
 // The caller's accumulator, or for a loss one of our own.
@@ -217,7 +220,8 @@ static bool build(struct tn_autodiff * ad, struct ggml_tensor ** accs) {
     return true;
 }
 
-void ggml_build_backward_expand(struct ggml_context * ctx, struct ggml_cgraph * g, struct ggml_tensor ** accs) {
+void ggml_build_backward_expand(struct ggml_context * ctx, struct ggml_cgraph * g,
+                                struct ggml_tensor ** accs) {
     struct tn_autodiff ad = { .ctx = ctx, .g = g };
     const bool done = check_graph(ctx, g) && build(&ad, accs);
     tn_mem_free(ad.wants);
@@ -253,7 +257,8 @@ static void reset_node(const struct ggml_cgraph * g, const struct ggml_tensor * 
 
 void ggml_graph_reset(struct ggml_cgraph * g) {
     if (tn_graph_usable(g) && g->grads) {
-        for (int i = 0; i < g->n_nodes; i++) reset_node(g, g->nodes[i]);
+        for (int i = 0; i < g->n_nodes; i++)
+            reset_node(g, g->nodes[i]);
         return;
     }
     if (tn_graph_usable(g)) tn_error_set("the graph was made without room for gradients");

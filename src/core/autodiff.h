@@ -24,9 +24,12 @@ void tn_autodiff_sub(struct tn_autodiff * ad, struct ggml_tensor * t, struct ggm
 void tn_autodiff_add1(struct tn_autodiff * ad, struct ggml_tensor * t, struct ggml_tensor * g);
 
 // Gradient of t: += g into the view of it with these strides and offset (as ggml_acc).
-void tn_autodiff_acc(struct tn_autodiff * ad, struct ggml_tensor * t, struct ggml_tensor * g, const size_t nb[3], size_t offset);
+void tn_autodiff_acc(struct tn_autodiff * ad, struct ggml_tensor * t, struct ggml_tensor * g,
+                     const size_t nb[3], size_t offset);
 
-// g summed over the repeats by which a source of the shape of t was broadcast to g's shape; g itself if it was not.
-struct ggml_tensor * tn_autodiff_reduce(struct tn_autodiff * ad, struct ggml_tensor * g, const struct ggml_tensor * t);
+// g summed over the repeats by which a source of the shape of t was broadcast to g's shape; g itself if it
+// was not.
+struct ggml_tensor * tn_autodiff_reduce(struct tn_autodiff * ad, struct ggml_tensor * g,
+                                        const struct ggml_tensor * t);
 
 #endif

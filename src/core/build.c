@@ -36,7 +36,8 @@ static bool usable(struct tn_build * b, const struct ggml_tensor * t, const char
     return true;
 }
 
-struct tn_build tn_build_start(struct ggml_context * ctx, const char * function, enum ggml_op op, int n_src, ...) {
+struct tn_build tn_build_start(struct ggml_context * ctx, const char * function, enum ggml_op op, int n_src,
+                               ...) {
     struct tn_build b = { .ctx = ctx, .function = function, .node = { .type = GGML_TYPE_F32, .op = op } };
     tn_shape_set(b.node.ne, 1, 1, 1, 1);
     if (!ctx) tn_build_refuse(&b, "the context is NULL");
@@ -111,7 +112,8 @@ void tn_build_attach(struct ggml_tensor * node, enum ggml_op op, int index, stru
                      const char * function) {
     if (node && tn_tensor_is_poisoned(node)) return;
     if (!node || node->op != op) {
-        tn_error_set("the tensor must be a result of %s, it is one of %s", ggml_op_name(op), ggml_op_desc(node));
+        tn_error_set("the tensor must be a result of %s, it is one of %s", ggml_op_name(op),
+                     ggml_op_desc(node));
         tn_build_spoil(node, function);
         return;
     }
@@ -135,7 +137,8 @@ static struct ggml_tensor * make(const struct tn_build * b) {
     const struct tn_op * op = tn_op_get(b->node.op);
     struct ggml_tensor n = b->node;
     if (op && op->rule && !op->rule(&n)) return NULL;
-    struct ggml_tensor * t = tn_tensor_new(b->ctx, n.type, n.ne, b->strided ? n.nb : NULL, b->base, b->offset);
+    struct ggml_tensor * t =
+        tn_tensor_new(b->ctx, n.type, n.ne, b->strided ? n.nb : NULL, b->base, b->offset);
     if (!t) return NULL;
     t->op = n.op;
     memcpy(t->op_params, n.op_params, sizeof(t->op_params));

@@ -16,7 +16,7 @@
 #include "core/tensor.h"
 
 static void init_poison(struct tn_poison * p) {
-    *p = (struct tn_poison) { .tensor = { .type = GGML_TYPE_F32, .flags = TN_TENSOR_POISONED } };
+    *p = (struct tn_poison){ .tensor = { .type = GGML_TYPE_F32, .flags = TN_TENSOR_POISONED } };
     for (int i = 0; i < GGML_MAX_DIMS; i++) {
         p->tensor.ne[i] = 1;
         p->tensor.nb[i] = sizeof(float);
@@ -31,7 +31,8 @@ static struct ggml_context * refuse_init(void) {
 
 // A pool of at least one unit, its size rounded up.
 static char * own_pool(size_t wanted, size_t * size) {
-    if (tn_size_align(tn_max_size(wanted, 1), GGML_MEM_ALIGN, size)) return tn_mem_alloc(*size, TN_MEM_CONTEXT);
+    if (tn_size_align(tn_max_size(wanted, 1), GGML_MEM_ALIGN, size))
+        return tn_mem_alloc(*size, TN_MEM_CONTEXT);
     tn_error_set("mem_size %zu is too large", wanted);
     return NULL;
 }
@@ -57,7 +58,8 @@ void ggml_reset(struct ggml_context * ctx) {
     ctx->last = NULL;
     init_poison(&ctx->poison);
     ctx->poison_leaf = &ctx->poison.tensor;
-    ctx->poison_graph = (struct ggml_cgraph) { .n_leafs = 1, .leafs = &ctx->poison_leaf, .order = TN_GRAPH_INVALID };
+    ctx->poison_graph =
+        (struct ggml_cgraph){ .n_leafs = 1, .leafs = &ctx->poison_leaf, .order = TN_GRAPH_INVALID };
 }
 
 void ggml_free(struct ggml_context * ctx) {
@@ -91,13 +93,14 @@ void * tn_context_add(struct ggml_context * ctx, enum tn_object_kind kind, size_
     const size_t skew = (size_t) (-(uintptr_t) ctx->mem_buffer) & (GGML_MEM_ALIGN - 1);
     const size_t used = ctx->last ? ctx->last->offset + ctx->last->size : skew;
     size_t padded, payload, end;
-    if (!tn_size_align(size, GGML_MEM_ALIGN, &padded) || !tn_size_add(used, sizeof(struct ggml_object), &payload) ||
-        !tn_size_add(payload, padded, &end) || end > ctx->mem_size) {
+    if (!tn_size_align(size, GGML_MEM_ALIGN, &padded) ||
+        !tn_size_add(used, sizeof(struct ggml_object), &payload) || !tn_size_add(payload, padded, &end) ||
+        end > ctx->mem_size) {
         tn_error_set("the context is full: %zu bytes wanted, %zu of %zu used", size, used, ctx->mem_size);
         return NULL;
     }
     struct ggml_object * object = (struct ggml_object *) (ctx->mem_buffer + used);
-    *object = (struct ggml_object) { .offset = payload, .size = padded, .kind = kind };
+    *object = (struct ggml_object){ .offset = payload, .size = padded, .kind = kind };
     if (ctx->last) {
         ctx->last->next = object;
     } else {
@@ -121,7 +124,8 @@ void * ggml_new_buffer(struct ggml_context * ctx, size_t nbytes) {
 }
 
 static struct ggml_tensor * tensor_from(const struct ggml_context * ctx, struct ggml_object * object) {
-    while (object && object->kind != TN_OBJECT_TENSOR) object = object->next;
+    while (object && object->kind != TN_OBJECT_TENSOR)
+        object = object->next;
     return object ? (struct ggml_tensor *) (ctx->mem_buffer + object->offset) : NULL;
 }
 
@@ -158,14 +162,15 @@ size_t ggml_get_max_tensor_size(const struct ggml_context * ctx) {
 
 void ggml_print_object(const struct ggml_object * object) {
     if (!object) return;
-    TN_LOG_INFO(" - object: kind %d, offset %zu, size %zu, next %p\n", (int) object->kind, object->offset, object->size,
-                (void *) object->next);
+    TN_LOG_INFO(" - object: kind %d, offset %zu, size %zu, next %p\n", (int) object->kind, object->offset,
+                object->size, (void *) object->next);
 }
 
 void ggml_print_objects(const struct ggml_context * ctx) {
     if (!ctx) return;
     TN_LOG_INFO("objects of context %p:\n", (const void *) ctx);
-    for (const struct ggml_object * object = ctx->first; object; object = object->next) ggml_print_object(object);
+    for (const struct ggml_object * object = ctx->first; object; object = object->next)
+        ggml_print_object(object);
 }
 
 static _Atomic int strict_mode = -1; // -1: not decided yet, then TENON_STRICT decides

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A context: a pool in which objects (tensors, graphs, buffers) are placed one behind the other, and the poisoned
-// tensor and graph that its refusals hand out.
+// A context: a pool in which objects (tensors, graphs, buffers) are placed one behind the other, and the
+// poisoned tensor and graph that its refusals hand out.
 #ifndef TN_CORE_CONTEXT_H
 #define TN_CORE_CONTEXT_H
 

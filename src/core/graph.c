@@ -10,8 +10,8 @@
 #include "base/log.h"
 #include "core/context.h"
 
-// Offsets of a graph's arrays in its object. The hash has half as many slots again as tensors can be added, so that
-// probes stay short in a full graph too.
+// Offsets of a graph's arrays in its object. The hash has half as many slots again as tensors can be added,
+// so that probes stay short in a full graph too.
 struct places {
     size_t slots, nodes, leafs, keys, grads, grad_accs, use_counts, used, total;
 };
@@ -50,7 +50,7 @@ static struct ggml_cgraph * refuse(struct ggml_context * ctx, const char * funct
     static _Thread_local struct ggml_tensor * leaf;
     tn_error_prefix("%s", function);
     leaf = tn_context_poison(ctx);
-    without_context = (struct ggml_cgraph) { .n_leafs = 1, .leafs = &leaf, .order = TN_GRAPH_INVALID };
+    without_context = (struct ggml_cgraph){ .n_leafs = 1, .leafs = &leaf, .order = TN_GRAPH_INVALID };
     return ctx ? &ctx->poison_graph : &without_context;
 }
 
@@ -60,14 +60,15 @@ static struct ggml_cgraph * make(struct ggml_context * ctx, const char * functio
     char * at = ctx && lay_out(size, grads, &p) ? tn_context_add(ctx, TN_OBJECT_GRAPH, p.total) : NULL;
     if (!at) return refuse(ctx, function);
     struct ggml_cgraph * g = (struct ggml_cgraph *) at;
-    *g = (struct ggml_cgraph) {
+    *g = (struct ggml_cgraph){
         .size = (int) size,
         .nodes = (struct ggml_tensor **) (at + p.nodes),
         .grads = grads ? (struct ggml_tensor **) (at + p.grads) : NULL,
         .grad_accs = grads ? (struct ggml_tensor **) (at + p.grad_accs) : NULL,
         .leafs = (struct ggml_tensor **) (at + p.leafs),
         .use_counts = (int32_t *) (at + p.use_counts),
-        .visited_hash_set = { p.slots, (ggml_bitset_t *) (at + p.used), (struct ggml_tensor **) (at + p.keys) },
+        .visited_hash_set = { p.slots, (ggml_bitset_t *) (at + p.used),
+                              (struct ggml_tensor **) (at + p.keys) },
     };
     ggml_graph_clear(g);
     return g;
@@ -133,7 +134,7 @@ int32_t tn_graph_use_count(const struct ggml_cgraph * g, const struct ggml_tenso
 }
 
 struct ggml_cgraph tn_graph_view(struct ggml_cgraph * g, int i0, int i1) {
-    return (struct ggml_cgraph) {
+    return (struct ggml_cgraph){
         .n_nodes = i1 - i0,
         .nodes = g->nodes + i0,
         .use_counts = g->use_counts,
@@ -180,8 +181,10 @@ void ggml_graph_cpy(struct ggml_cgraph * src, struct ggml_cgraph * dst) {
     for (size_t i = 0; i < src->visited_hash_set.size; i++) {
         if (tn_bitset_get(src->visited_hash_set.used, i) && !copy_slot(src, i, dst)) return;
     }
-    for (int i = 0; i < src->n_nodes; i++) dst->nodes[i] = src->nodes[i];
-    for (int i = 0; i < src->n_leafs; i++) dst->leafs[i] = src->leafs[i];
+    for (int i = 0; i < src->n_nodes; i++)
+        dst->nodes[i] = src->nodes[i];
+    for (int i = 0; i < src->n_leafs; i++)
+        dst->leafs[i] = src->leafs[i];
     dst->n_nodes = src->n_nodes;
     dst->n_leafs = src->n_leafs;
     dst->order = src->order;
@@ -258,5 +261,7 @@ bool tn_graph_usable(const struct ggml_cgraph * g) {
     if (g->order != TN_GRAPH_INVALID) return true;
     const struct ggml_tensor * poisoned = tn_graph_poisoned(g);
     if (poisoned) return tn_refuse("the graph was refused: %s", tn_context_poison_text(poisoned));
-    return tn_refuse("the graph was refused: room for %d nodes and as many leafs is not enough, or an addition failed", g->size);
+    return tn_refuse(
+        "the graph was refused: room for %d nodes and as many leafs is not enough, or an addition failed",
+        g->size);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Graphs: arrays of nodes and leafs with a hash of all tensors, in the layout that clients know (ggml-impl.h).
+// Graphs: arrays of nodes and leafs with a hash of all tensors, in the layout that clients know
+// (ggml-impl.h).
 #ifndef TN_CORE_GRAPH_H
 #define TN_CORE_GRAPH_H
 
@@ -12,8 +13,8 @@
 #include "ggml.h"
 #include "ggml/src/ggml-impl.h"
 
-// `order` of a graph to which something could not be added. It travels with copies and views of the struct, also
-// with those that clients make by hand.
+// `order` of a graph to which something could not be added. It travels with copies and views of the struct,
+// also with those that clients make by hand.
 #define TN_GRAPH_INVALID ((enum ggml_cgraph_eval_order) 0x7ead)
 
 #define TN_GRAPH_ABSENT SIZE_MAX
@@ -32,8 +33,8 @@ TN_API struct ggml_cgraph tn_graph_view(struct ggml_cgraph * g, int i0, int i1);
 
 void tn_graph_set_invalid(struct ggml_cgraph * g);
 
-// Can it be allocated and computed? false with a text: the first refusal of a poisoned tensor in it, or that it was
-// too small. For every entry point that takes a graph.
+// Can it be allocated and computed? false with a text: the first refusal of a poisoned tensor in it, or that
+// it was too small. For every entry point that takes a graph.
 TN_API bool tn_graph_usable(const struct ggml_cgraph * g);
 
 // The first poisoned tensor of an invalid graph, NULL if it is invalid for another reason.

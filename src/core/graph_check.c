@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Verifies a graph: every node has its sources, its operator's rule gives exactly its type and sizes, views end
-// inside their base, and what a node reads is computed before it. For debug builds and tests.
+// Verifies a graph: every node has its sources, its operator's rule gives exactly its type and sizes, views
+// end inside their base, and what a node reads is computed before it. For debug builds and tests.
 #include <string.h>
 
 #include "base/error.h"
@@ -13,7 +13,8 @@ static bool check_sources(const struct tn_op * op, const struct ggml_tensor * no
     for (int i = 0; i < GGML_MAX_SRC; i++) {
         const struct ggml_tensor * s = node->src[i];
         if (!s && i < op->n_src) return tn_refuse("source %d is missing", i);
-        if (s && tn_tensor_is_poisoned(s)) return tn_refuse("source %d was refused: %s", i, tn_context_poison_text(s));
+        if (s && tn_tensor_is_poisoned(s))
+            return tn_refuse("source %d was refused: %s", i, tn_context_poison_text(s));
     }
     return true;
 }
@@ -50,7 +51,9 @@ static bool check_node(const struct ggml_tensor * node) {
 static bool check_order(const struct ggml_cgraph * g, const struct tn_ptrset * done, int i) {
     const struct ggml_tensor * node = g->nodes[i];
     for (int s = 0; s < GGML_MAX_SRC; s++) {
-        const int64_t * at = node->src[s] ? tn_ptrset_find(done, node->src[s]) : NULL;
+        // A cast is its own source: it says what the result is.
+        const bool reads = node->src[s] && node->src[s] != node;
+        const int64_t * at = reads ? tn_ptrset_find(done, node->src[s]) : NULL;
         if (at && *at >= i) return tn_refuse("source %d is computed later, as node %d", s, (int) *at);
     }
     return true;

@@ -64,7 +64,8 @@ static const struct ggml_tensor * box_of(const struct dot * d, const struct ggml
     return at ? d->g->nodes[*at - 1] : t;
 }
 
-static const char * color_of(const struct dot * d, const struct ggml_tensor * t, const struct ggml_tensor * grad) {
+static const char * color_of(const struct dot * d, const struct ggml_tensor * t,
+                             const struct ggml_tensor * grad) {
     if (t->flags & GGML_TENSOR_FLAG_PARAM) return "yellow";
     if (!grad) return "white";
     return !d->forward || tn_graph_find(d->forward, t) != TN_GRAPH_ABSENT ? "green" : "lightblue";
@@ -73,7 +74,8 @@ static const char * color_of(const struct dot * d, const struct ggml_tensor * t,
 static void put_box(const struct dot * d, const struct ggml_tensor * t, const char * color,
                     const struct ggml_tensor * grad) {
     char shape[TN_SHAPE_TEXT];
-    fprintf(d->file, "  \"%p\" [style=filled; fillcolor=%s; shape=record; label=\"{", (const void *) t, color);
+    fprintf(d->file, "  \"%p\" [style=filled; fillcolor=%s; shape=record; label=\"{", (const void *) t,
+            color);
     put_text(d->file, t->name);
     fprintf(d->file, " (%s)|%s|<x>", ggml_type_name(t->type), tn_shape_text(shape, t->ne));
     put_text(d->file, ggml_op_symbol(t->op));
@@ -92,8 +94,8 @@ static void put_edges(const struct dot * d, const struct ggml_tensor * t) {
     for (int i = 0; i < GGML_MAX_SRC; i++) {
         const struct ggml_tensor * s = t->src[i];
         if (!s) continue;
-        fprintf(d->file, "  \"%p\":%s -> \"%p\":%s [label=\"src %d\"]\n", (const void *) box_of(d, s), port_of(d, s),
-                (const void *) box_of(d, t), port_of(d, t), i);
+        fprintf(d->file, "  \"%p\":%s -> \"%p\":%s [label=\"src %d\"]\n", (const void *) box_of(d, s),
+                port_of(d, s), (const void *) box_of(d, t), port_of(d, t), i);
     }
 }
 
@@ -124,7 +126,8 @@ static bool dump(struct dot * d, const char * filename) {
     return tn_refuse("%s: cannot be written", filename);
 }
 
-void ggml_graph_dump_dot(const struct ggml_cgraph * gb, const struct ggml_cgraph * cgraph, const char * filename) {
+void ggml_graph_dump_dot(const struct ggml_cgraph * gb, const struct ggml_cgraph * cgraph,
+                         const char * filename) {
     struct dot d = { .g = gb, .forward = cgraph };
     const bool given = gb && filename;
     if (!given) tn_error_set("the graph or the file name is NULL");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What an operator means: one descriptor an operator, at the end of its file in core/ops, named by its row in ops.def.
-// How it is executed is a back end's matter.
+// What an operator means: one descriptor an operator, at the end of its file in core/ops, named by its row in
+// ops.def. How it is executed is a back end's matter.
 #ifndef TN_CORE_OP_H
 #define TN_CORE_OP_H
 
@@ -12,11 +12,11 @@
 struct tn_autodiff;
 
 struct tn_op {
-    // The rule of types and shapes. On entry op, op_params and src of the node are set, and type and ne are those
-    // that the builder asks for (src[0]'s unless it says otherwise). The rule checks them and sets the result's
-    // type and ne where they follow from the sources. Running it on a finished node must change nothing.
-    // false: refused, with a text (tn_refuse) that says what is expected and what was given.
-    // Sources that the operator needs are never NULL here; optional ones (behind n_src) may be.
+    // The rule of types and shapes. On entry op, op_params and src of the node are set, and type and ne are
+    // those that the builder asks for (src[0]'s unless it says otherwise). The rule checks them and sets the
+    // result's type and ne where they follow from the sources. Running it on a finished node must change
+    // nothing. false: refused, with a text (tn_refuse) that says what is expected and what was given. Sources
+    // that the operator needs are never NULL here; optional ones (behind n_src) may be.
     bool (*rule)(struct ggml_tensor * node);
 
     // Adds the node's contribution to the gradients of its sources (core/autodiff.h). NULL: has no gradient.

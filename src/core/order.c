@@ -2,12 +2,13 @@
 // Depth-first order of a graph's tensors, use counts, and which nodes are wanted.
 //
 // The walk needs a stack as deep as the longest chain. It lies in the unused end of the node array and grows
-// downwards: what is on it becomes a node itself, so that a graph with room for its nodes has room for the stack.
+// downwards: what is on it becomes a node itself, so that a graph with room for its nodes has room for the
+// stack.
 //
 //     nodes:  [ finished ... | free ... | parent's parent, parent, top ]
 //
-// A tensor enters the hash when it is pushed. The next source to visit is the first one that is not in the hash yet,
-// so no position has to be kept.
+// A tensor enters the hash when it is pushed. The next source to visit is the first one that is not in the
+// hash yet, so no position has to be kept.
 #include <stdio.h>
 
 #include "base/error.h"
@@ -82,7 +83,8 @@ static bool append_poisoned(const struct walk * w, struct ggml_tensor * t) {
 static bool visit(struct walk * w, struct ggml_tensor * t) {
     struct ggml_cgraph * g = w->g;
     if (tn_tensor_is_poisoned(t)) return append_poisoned(w, t);
-    if (!has_room(w, t) && tn_graph_find(g, t) == TN_GRAPH_ABSENT) return refuse_full(w, is_leaf(t) ? "leafs" : "nodes");
+    if (!has_room(w, t) && tn_graph_find(g, t) == TN_GRAPH_ABSENT)
+        return refuse_full(w, is_leaf(t) ? "leafs" : "nodes");
     bool is_new;
     if (tn_graph_insert(g, t, &is_new) == TN_GRAPH_ABSENT) return refuse_full(w, "nodes in its hash");
     if (w->compute && want(t) && !is_new) w->reflag = true;
@@ -154,7 +156,8 @@ void ggml_build_forward_order(struct ggml_cgraph * g, struct ggml_tensor * t) {
     expand(&w, t);
 }
 
-struct ggml_tensor * ggml_build_forward_select(struct ggml_cgraph * g, struct ggml_tensor ** tensors, int n, int idx) {
+struct ggml_tensor * ggml_build_forward_select(struct ggml_cgraph * g, struct ggml_tensor ** tensors, int n,
+                                               int idx) {
     if (!tensors || idx < 0 || idx >= n || !tensors[idx]) {
         tn_error_set("%s: index %d of %d tensors", __func__, idx, tensors ? n : 0);
         if (g) tn_graph_set_invalid(g);

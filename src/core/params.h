@@ -9,7 +9,9 @@
 #include "base/compiler.h"
 #include "ggml.h"
 
-TN_INLINE int32_t tn_param_i32(const struct ggml_tensor * t, int word) { return t->op_params[word]; }
+TN_INLINE int32_t tn_param_i32(const struct ggml_tensor * t, int word) {
+    return t->op_params[word];
+}
 
 TN_INLINE float tn_param_f32(const struct ggml_tensor * t, int word) {
     float f;
@@ -17,7 +19,9 @@ TN_INLINE float tn_param_f32(const struct ggml_tensor * t, int word) {
     return f;
 }
 
-TN_INLINE void tn_param_set_i32(struct ggml_tensor * t, int word, int32_t value) { t->op_params[word] = value; }
+TN_INLINE void tn_param_set_i32(struct ggml_tensor * t, int word, int32_t value) {
+    t->op_params[word] = value;
+}
 
 TN_INLINE void tn_param_set_f32(struct ggml_tensor * t, int word, float value) {
     memcpy(&t->op_params[word], &value, sizeof(value));

@@ -9,14 +9,16 @@
 #include "quant/type.h"
 
 const char * tn_shape_text(char * buffer, const int64_t * ne) {
-    snprintf(buffer, TN_SHAPE_TEXT, "[%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 "]", ne[0], ne[1], ne[2], ne[3]);
+    snprintf(buffer, TN_SHAPE_TEXT, "[%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 "]", ne[0], ne[1],
+             ne[2], ne[3]);
     return buffer;
 }
 
 const char * tn_shape_tensor_text(char * buffer, const struct ggml_tensor * t) {
     char shape[TN_SHAPE_TEXT];
     if (!t) return "NULL";
-    snprintf(buffer, TN_SHAPE_TENSOR_TEXT, "'%.64s' %s %s", t->name, ggml_type_name(t->type), tn_shape_text(shape, t->ne));
+    snprintf(buffer, TN_SHAPE_TENSOR_TEXT, "'%.64s' %s %s", t->name, ggml_type_name(t->type),
+             tn_shape_text(shape, t->ne));
     return buffer;
 }
 
@@ -46,7 +48,8 @@ bool tn_shape_strides(enum ggml_type type, const int64_t * ne, size_t * nb, size
     }
     // Clients and files count bytes in signed numbers too.
     if (!fits || size > INT64_MAX) {
-        return tn_refuse("sizes %s of type %s: 2^63 bytes or more", tn_shape_text(text, ne), ggml_type_name(type));
+        return tn_refuse("sizes %s of type %s: 2^63 bytes or more", tn_shape_text(text, ne),
+                         ggml_type_name(type));
     }
     *bytes = size;
     return true;
@@ -61,7 +64,8 @@ static size_t extent(enum ggml_type type, const int64_t * ne, const size_t * nb)
         // Blocks of several elements count as one along the row.
         const int64_t n = i == 0 && t->block_size > 1 ? ne[0] / t->block_size : ne[i];
         if (n == 0) continue;
-        if (!tn_size_mul((size_t) (n - 1), nb[i], &step) || !tn_size_add(total, step, &total)) return SIZE_MAX;
+        if (!tn_size_mul((size_t) (n - 1), nb[i], &step) || !tn_size_add(total, step, &total))
+            return SIZE_MAX;
     }
     return total;
 }
@@ -152,16 +156,20 @@ bool ggml_is_permuted(const struct ggml_tensor * t) {
     return t && (t->nb[0] > t->nb[1] || t->nb[1] > t->nb[2] || t->nb[2] > t->nb[3]);
 }
 
-// Without gaps in the dimensions below `end`, but for those of 1 .. n_free, whose strides are taken as they are.
+// Without gaps in the dimensions below `end`, but for those of 1 .. n_free, whose strides are taken as they
+// are.
 static bool is_dense(const struct ggml_tensor * t, int n_free, int end) {
     const struct tn_type * type = t ? tn_type_get(t->type) : NULL;
     if (!type) return false;
     if (t->ne[0] != type->block_size && t->nb[0] != (size_t) type->type_size) return false;
     size_t next = (size_t) type->type_size * (size_t) (t->ne[0] / type->block_size);
     for (int i = 1; i < end; i++) {
-        if (t->ne[i] == 1) continue;
-        if (i > n_free && t->nb[i] != next) return false;
-        next = t->nb[i] * (size_t) t->ne[i];
+        if (i <= n_free) {
+            next = t->nb[i] * (size_t) t->ne[i]; // also of size 1: its stride is the distance of what follows
+        } else {
+            if (t->ne[i] != 1 && t->nb[i] != next) return false;
+            next *= (size_t) t->ne[i];
+        }
     }
     return true;
 }
@@ -201,7 +209,8 @@ bool ggml_is_contiguous_rows(const struct ggml_tensor * t) {
 bool ggml_is_contiguously_allocated(const struct ggml_tensor * t) {
     const struct tn_type * type = t ? tn_type_get(t->type) : NULL;
     size_t bytes;
-    return type && tn_size_mul((size_t) (ggml_nelements(t) / type->block_size), (size_t) type->type_size, &bytes) &&
+    return type &&
+           tn_size_mul((size_t) (ggml_nelements(t) / type->block_size), (size_t) type->type_size, &bytes) &&
            ggml_nbytes(t) == bytes;
 }
 
@@ -226,7 +235,8 @@ bool ggml_can_repeat(const struct ggml_tensor * a, const struct ggml_tensor * b)
     return true;
 }
 
-void ggml_unravel_index(const struct ggml_tensor * t, int64_t i, int64_t * i0, int64_t * i1, int64_t * i2, int64_t * i3) {
+void ggml_unravel_index(const struct ggml_tensor * t, int64_t i, int64_t * i0, int64_t * i1, int64_t * i2,
+                        int64_t * i3) {
     int64_t * const out[GGML_MAX_DIMS] = { i0, i1, i2, i3 };
     const bool known = t && !tn_shape_empty(t);
     for (int d = 0; d < GGML_MAX_DIMS; d++) {

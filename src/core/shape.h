@@ -22,7 +22,9 @@ TN_INLINE bool tn_shape_empty(const struct ggml_tensor * t) {
     return t->ne[0] == 0 || t->ne[1] == 0 || t->ne[2] == 0 || t->ne[3] == 0;
 }
 
-TN_INLINE void tn_shape_copy(int64_t * to, const int64_t * from) { memcpy(to, from, 4 * sizeof(int64_t)); }
+TN_INLINE void tn_shape_copy(int64_t * to, const int64_t * from) {
+    memcpy(to, from, 4 * sizeof(int64_t));
+}
 
 TN_INLINE void tn_shape_set(int64_t * ne, int64_t ne0, int64_t ne1, int64_t ne2, int64_t ne3) {
     ne[0] = ne0;
@@ -32,7 +34,9 @@ TN_INLINE void tn_shape_set(int64_t * ne, int64_t ne0, int64_t ne1, int64_t ne2,
 }
 
 // Does ne divide the other size (0 only divides 0)?
-TN_INLINE bool tn_shape_divides(int64_t ne, int64_t other) { return ne == 0 ? other == 0 : other % ne == 0; }
+TN_INLINE bool tn_shape_divides(int64_t ne, int64_t other) {
+    return ne == 0 ? other == 0 : other % ne == 0;
+}
 
 // "[3, 4, 1, 1]" and "'name' f32 [3, 4, 1, 1]" into a buffer of the caller; returns the buffer.
 enum { TN_SHAPE_TEXT = 128, TN_SHAPE_TENSOR_TEXT = 256 };

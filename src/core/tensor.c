@@ -24,13 +24,14 @@ static bool check_view(const struct ggml_tensor * base, size_t offset, size_t by
 
 static bool resolve_base(struct ggml_tensor ** base, size_t * offset) {
     if (!*base || !(*base)->view_src) return true;
-    if (!tn_size_add(*offset, (*base)->view_offs, offset)) return tn_refuse("a view's offset of %zu bytes overflows", *offset);
+    if (!tn_size_add(*offset, (*base)->view_offs, offset))
+        return tn_refuse("a view's offset of %zu bytes overflows", *offset);
     *base = (*base)->view_src;
     return true;
 }
 
-struct ggml_tensor * tn_tensor_new(struct ggml_context * ctx, enum ggml_type type, const int64_t * ne, const size_t * nb,
-                                   struct ggml_tensor * base, size_t offset) {
+struct ggml_tensor * tn_tensor_new(struct ggml_context * ctx, enum ggml_type type, const int64_t * ne,
+                                   const size_t * nb, struct ggml_tensor * base, size_t offset) {
     size_t strides[GGML_MAX_DIMS], bytes, size = sizeof(struct ggml_tensor);
     if (!tn_shape_strides(type, ne, strides, &bytes) || !resolve_base(&base, &offset)) return NULL;
     if (nb) memcpy(strides, nb, sizeof(strides));
@@ -43,7 +44,7 @@ struct ggml_tensor * tn_tensor_new(struct ggml_context * ctx, enum ggml_type typ
     }
     struct ggml_tensor * t = tn_context_add(ctx, TN_OBJECT_TENSOR, size);
     if (!t) return NULL;
-    *t = (struct ggml_tensor) { .type = type, .view_src = base, .view_offs = offset };
+    *t = (struct ggml_tensor){ .type = type, .view_src = base, .view_offs = offset };
     tn_shape_copy(t->ne, ne);
     memcpy(t->nb, strides, sizeof(strides));
     if (owns) t->data = t + 1;
@@ -52,7 +53,8 @@ struct ggml_tensor * tn_tensor_new(struct ggml_context * ctx, enum ggml_type typ
     return t;
 }
 
-struct ggml_tensor * ggml_new_tensor(struct ggml_context * ctx, enum ggml_type type, int n_dims, const int64_t * ne) {
+struct ggml_tensor * ggml_new_tensor(struct ggml_context * ctx, enum ggml_type type, int n_dims,
+                                     const int64_t * ne) {
     struct tn_build b = tn_build_start(ctx, "ggml_new_tensor", GGML_OP_NONE, 0);
     b.node.type = type;
     if (n_dims < 1 || n_dims > GGML_MAX_DIMS || !ne) {
@@ -67,19 +69,20 @@ struct ggml_tensor * ggml_new_tensor_1d(struct ggml_context * ctx, enum ggml_typ
     return ggml_new_tensor(ctx, type, 1, &ne0);
 }
 
-struct ggml_tensor * ggml_new_tensor_2d(struct ggml_context * ctx, enum ggml_type type, int64_t ne0, int64_t ne1) {
+struct ggml_tensor * ggml_new_tensor_2d(struct ggml_context * ctx, enum ggml_type type, int64_t ne0,
+                                        int64_t ne1) {
     const int64_t ne[2] = { ne0, ne1 };
     return ggml_new_tensor(ctx, type, 2, ne);
 }
 
-struct ggml_tensor * ggml_new_tensor_3d(struct ggml_context * ctx, enum ggml_type type, int64_t ne0, int64_t ne1,
-                                        int64_t ne2) {
+struct ggml_tensor * ggml_new_tensor_3d(struct ggml_context * ctx, enum ggml_type type, int64_t ne0,
+                                        int64_t ne1, int64_t ne2) {
     const int64_t ne[3] = { ne0, ne1, ne2 };
     return ggml_new_tensor(ctx, type, 3, ne);
 }
 
-struct ggml_tensor * ggml_new_tensor_4d(struct ggml_context * ctx, enum ggml_type type, int64_t ne0, int64_t ne1,
-                                        int64_t ne2, int64_t ne3) {
+struct ggml_tensor * ggml_new_tensor_4d(struct ggml_context * ctx, enum ggml_type type, int64_t ne0,
+                                        int64_t ne1, int64_t ne2, int64_t ne3) {
     const int64_t ne[4] = { ne0, ne1, ne2, ne3 };
     return ggml_new_tensor(ctx, type, 4, ne);
 }
@@ -137,7 +140,8 @@ static void mark(struct ggml_tensor * t, int32_t flag, const char * function, co
         return;
     }
     char text[TN_SHAPE_TENSOR_TEXT];
-    tn_error_set("%s: %s of operator %s: %s", function, tn_shape_tensor_text(text, t), ggml_op_name(t->op), missing);
+    tn_error_set("%s: %s of operator %s: %s", function, tn_shape_tensor_text(text, t), ggml_op_name(t->op),
+                 missing);
     TN_LOG_ERROR("%s\n", tn_error_text());
 }
 

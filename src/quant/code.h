@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From a real number to a small code: what the encoders of blocks share. Total: any float goes in, NaN and infinity
-// included, and a code within its bounds comes out.
+// From a real number to a small code: what the encoders of blocks share. Total: any float goes in, NaN and
+// infinity included, and a code within its bounds comes out.
 #ifndef TN_QUANT_CODE_H
 #define TN_QUANT_CODE_H
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // How q4_K and q5_K keep eight scales and eight minima of six bits in twelve bytes.
 //
-// Bytes 0..3 and 4..7 hold scales and minima 0..3 in their low six bits; bytes 8..11 hold the low four bits of scales
-// (low nibble) and minima (high nibble) 4..7, whose upper two bits are on top of bytes 0..3 and 4..7.
+// Bytes 0..3 and 4..7 hold scales and minima 0..3 in their low six bits; bytes 8..11 hold the low four bits
+// of scales (low nibble) and minima (high nibble) 4..7, whose upper two bits are on top of bytes 0..3
+// and 4..7.
 #ifndef TN_QUANT_K_SCALES_H
 #define TN_QUANT_K_SCALES_H
 

@@ -9,7 +9,7 @@
 #include "quant/type.h"
 
 static const struct tn_scale_shape shape = {
-    .n_subs = 16, .sub_len = 16, .q_max = 3, .s_max = 15, .m_max = 15,
+    .n_subs = 16, .sub_len = 16, .q_max = 3, .s_max = 15, .m_max = 15
 };
 
 static void decode(const void * restrict x, float * restrict y, int64_t n) {

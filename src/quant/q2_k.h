@@ -7,11 +7,13 @@
 
 enum { TN_Q2_K_LEN = 256 };
 
+// Codes lie in two runs of 32 bytes, one for each 128 elements: element j of a run has bits 2 * (j / 32) and
+// the next of byte j % 32.
 struct tn_block_q2_k {
     uint8_t scales[16]; // low nibble: scale, high nibble: min
-    uint8_t qs[64];     // two runs of 32 bytes; element j: run j / 128, byte j % 32, bits 2 * (j % 128 / 32) and the next
-    uint16_t d;         // half
-    uint16_t dmin;      // half
+    uint8_t qs[64];
+    uint16_t d;    // half
+    uint16_t dmin; // half
 };
 
 _Static_assert(sizeof(struct tn_block_q2_k) == 84, "q2_k blocks are 84 bytes without padding");

@@ -9,7 +9,7 @@
 #include "quant/type.h"
 
 static const struct tn_scale_shape shape = {
-    .n_subs = 16, .sub_len = 16, .q_min = -4, .q_max = 3, .s_min = -32, .s_max = 31,
+    .n_subs = 16, .sub_len = 16, .q_min = -4, .q_max = 3, .s_min = -32, .s_max = 31
 };
 
 // Six bits each, 32 too large: low nibbles of bytes 0..7, their high nibbles, then upper bits in pairs.

@@ -9,8 +9,8 @@ enum { TN_Q3_K_LEN = 256 };
 
 struct tn_block_q3_k {
     uint8_t hmask[32];  // element j: bit j / 32 of byte j % 32; 0 takes 4 from the code
-    uint8_t qs[64];     // lower two bits; two runs of 32 bytes, as in q2_K
-    uint8_t scales[12]; // sixteen of six bits, 32 too large: four low bits in bytes 0..7, two high ones in 8..11
+    uint8_t qs[64];     // lower two bits, where q2_K has its codes
+    uint8_t scales[12]; // sixteen of six bits: see unpack_scales
     uint16_t d;         // half
 };
 

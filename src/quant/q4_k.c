@@ -10,7 +10,7 @@
 #include "quant/type.h"
 
 static const struct tn_scale_shape shape = {
-    .n_subs = 8, .sub_len = 32, .q_max = 15, .s_max = 63, .m_max = 63,
+    .n_subs = 8, .sub_len = 32, .q_max = 15, .s_max = 63, .m_max = 63
 };
 
 static void decode(const void * restrict x, float * restrict y, int64_t n) {

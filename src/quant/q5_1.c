@@ -8,7 +8,7 @@
 #include "quant/type.h"
 
 static const struct tn_scale_shape shape = {
-    .n_subs = 1, .sub_len = 32, .q_max = 31, .s_min = 1, .s_max = 1, .m_min = 1, .m_max = 1,
+    .n_subs = 1, .sub_len = 32, .q_max = 31, .s_min = 1, .s_max = 1, .m_min = 1, .m_max = 1
 };
 
 static void decode(const void * restrict x, float * restrict y, int64_t n) {

@@ -9,7 +9,7 @@
 #include "quant/type.h"
 
 static const struct tn_scale_shape shape = {
-    .n_subs = 16, .sub_len = 16, .q_min = -32, .q_max = 31, .s_min = -128, .s_max = 127,
+    .n_subs = 16, .sub_len = 16, .q_min = -32, .q_max = 31, .s_min = -128, .s_max = 127
 };
 
 static void decode(const void * restrict x, float * restrict y, int64_t n) {

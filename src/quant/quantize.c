@@ -60,8 +60,8 @@ static int64_t find_non_finite(const float * x, int64_t n) {
 static bool check_shape(const struct chunk * c, const struct tn_type * t) {
     const char * name = ggml_type_name(c->type);
     if (c->n_per_row <= 0 || c->n_per_row % t->block_size != 0) {
-        return tn_refuse("%s: rows of %" PRId64 " elements are no whole number of blocks of %d", name, c->n_per_row,
-                         t->block_size);
+        return tn_refuse("%s: rows of %" PRId64 " elements are no whole number of blocks of %d", name,
+                         c->n_per_row, t->block_size);
     }
     if (c->start < 0 || c->start % c->n_per_row != 0) {
         return tn_refuse("%s: start %" PRId64 " is not the beginning of a row of %" PRId64, name, c->start,
@@ -80,7 +80,8 @@ static bool check_weights(const struct chunk * c, const struct tn_type * t) {
     if (!c->imatrix) return !t->needs_weights || tn_refuse("%s: needs importance weights", name);
     for (int64_t i = 0; i < c->n_per_row; i++) {
         if (!(c->imatrix[i] >= 0.0f) || !is_finite_bits(tn_f32_to_bits(c->imatrix[i]))) {
-            return tn_refuse("%s: importance weight of column %" PRId64 " is %g", name, i, (double) c->imatrix[i]);
+            return tn_refuse("%s: importance weight of column %" PRId64 " is %g", name, i,
+                             (double) c->imatrix[i]);
         }
     }
     return true;

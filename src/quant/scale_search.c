@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 // Weighted search of scales and minima.
 //
-// A block offers element = d * s * q - dmin * m, where q is the element's own code, s and m are codes of its sub-block,
-// and d and dmin are halves. The search goes two steps:
+// A block offers element = d * s * q - dmin * m, where q is the element's own code, s and m are codes of its
+// sub-block, and d and dmin are halves. The search goes two steps:
 //
-//   1. Each sub-block alone, with a real scale and offset, a line: from several starts, codes are chosen for a line and
-//      the line is fitted to the codes by least squares, in turn. Neither can make the error larger.
-//   2. All together: for given d and dmin every sub-block tries the codes s and m around its line, its elements being
-//      coded anew for each, and keeps the best; then d and dmin are fitted to all codes by least squares, and so on.
-//      Only what can be stored is judged: d and dmin are rounded to halves first.
+// 1. Each sub-block alone, with a real scale and offset, a line: from several starts, codes are chosen for a
+//    line and the line is fitted to the codes by least squares, in turn. Neither can make the error larger.
+// 2. All together: for given d and dmin every sub-block tries the codes s and m around its line, its elements
+//    coded anew for each, and keeps the best; then d and dmin are fitted to all codes by least squares.
+//    Only what can be stored is judged: d and dmin are rounded to halves first.
 //
-// As m is never negative, dmin has the sign that pulls towards the data: positive for blocks around or below zero,
-// negative for blocks above it. Both are tried where sub-blocks disagree.
+// As m is never negative, dmin has the sign that pulls towards the data: positive for blocks around or below
+// zero, negative for blocks above it. Both are tried where sub-blocks disagree.
 //
-// Everything happens on a copy whose largest magnitude lies in [0.5, 1), and whose largest weight does too, so that no
-// input overflows or vanishes. Sums run in a fixed order: the same bytes on every machine.
+// Everything happens on a copy whose largest magnitude lies in [0.5, 1), and whose largest weight does too,
+// so that no input overflows or vanishes. Sums run in a fixed order: the same bytes on every machine.
 #include "quant/scale_search.h"
 
 #include <math.h>
@@ -23,9 +23,9 @@
 #include "quant/code.h"
 
 enum {
-    STARTS = 7, // lines tried for a sub-block
-    FITS = 2,   // least squares fits of each
-    ROUNDS = 2, // fits of d and dmin
+    STARTS = 7,  // lines tried for a sub-block
+    FITS = 2,    // least squares fits of each
+    ROUNDS = 2,  // fits of d and dmin
     S_REACH = 2, // codes tried on either side
     M_REACH = 1,
 };
@@ -152,7 +152,8 @@ struct best_line {
     float error;
 };
 
-static void improve(const struct search * s, const struct sub * sub, struct line line, struct best_line * best) {
+static void improve(const struct search * s, const struct sub * sub, struct line line,
+                    struct best_line * best) {
     for (int i = 0; i < FITS; i++) {
         const struct moments k = moments_of(s, sub, line);
         if (k.error < best->error) *best = (struct best_line){ line, k.error };
@@ -168,12 +169,25 @@ static float extra_codes(int i, float span) {
     return position * (1.0f + span / 16.0f);
 }
 
+// The values that count; in place of one with hardly any weight stands the one that has most.
+static void heavy_values(const struct sub * sub, int n, float * values) {
+    int heaviest = 0;
+    for (int i = 1; i < n; i++) {
+        if (sub->w[i] > sub->w[heaviest]) heaviest = i;
+    }
+    for (int i = 0; i < n; i++) {
+        values[i] = sub->x[sub->w[i] > 0x1p-20f * sub->w[heaviest] ? i : heaviest];
+    }
+}
+
 static struct line search_line(const struct search * s, const struct sub * sub) {
     const struct tn_scale_shape * shape = s->shape;
     const float q_min = shape->q_min, q_max = shape->q_max;
     struct best_line best = { .error = INFINITY };
+    float values[32] = { 0.0f };
+    heavy_values(sub, shape->sub_len, values);
     if (shape->m_max == 0) {
-        const float extreme = tn_code_extreme(sub->x, shape->sub_len);
+        const float extreme = tn_code_extreme(values, shape->sub_len);
         for (int i = 0; i < STARTS; i++) {
             const float extra = extra_codes(i, -q_min);
             improve(s, sub, (struct line){ extreme / (q_min - extra), 0.0f }, &best);
@@ -181,7 +195,7 @@ static struct line search_line(const struct search * s, const struct sub * sub) 
         }
         return best.line;
     }
-    struct tn_code_range r = tn_code_range(sub->x, shape->sub_len);
+    struct tn_code_range r = tn_code_range(values, shape->sub_len);
     if ((float) s->sign * r.min > 0.0f) r.min = 0.0f;
     for (int i = 0; i < STARTS; i++) {
         improve(s, sub, (struct line){ (r.max - r.min) / (q_max + extra_codes(i, q_max)), r.min }, &best);
@@ -228,7 +242,8 @@ struct codes {
     int m;
 };
 
-static void try_codes(const struct search * s, const struct choice * c, int i_sub, struct codes next, struct codes * best) {
+static void try_codes(const struct search * s, const struct choice * c, int i_sub, struct codes next,
+                      struct codes * best) {
     next.error = error_of(s, &s->subs[i_sub], line_of(c, next.s, next.m));
     if (next.error < best->error) *best = next;
 }
@@ -261,7 +276,8 @@ struct block_moments {
     double qq, qm, mm, qx, mx;
 };
 
-static void add_sub(struct block_moments * b, const struct sub * sub, const struct moments * k, struct codes codes) {
+static void add_sub(struct block_moments * b, const struct sub * sub, const struct moments * k,
+                    struct codes codes) {
     const double s = codes.s, m = -codes.m;
     b->qq += s * s * k->qq;
     b->qm += s * m * k->q;
@@ -354,7 +370,8 @@ static int normalise(const float * from, float * to, int n) {
     return exponent;
 }
 
-// A weight of zero becomes a very small one: such elements still get the nearest code, and sums of weights are not zero.
+// A weight of zero becomes a very small one: such elements still get the nearest code, and sums of weights
+// are not zero.
 static void prepare_weights(struct search * s, const float * weights, int n) {
     const bool flat = !weights || tn_code_max_abs(weights, n) == 0.0f;
     if (!flat) normalise(weights, s->w, n);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The search behind encoders of blocks whose scales are codes themselves: q2_K .. q6_K, and the types with one scale
-// when importance weights are given.
+// The search behind encoders of blocks whose scales are codes themselves: q2_K .. q6_K, and the types with
+// one scale when importance weights are given.
 #ifndef TN_QUANT_SCALE_SEARCH_H
 #define TN_QUANT_SCALE_SEARCH_H
 
@@ -26,7 +26,8 @@ struct tn_scale_fit {
     int8_t q[TN_SCALE_LEN];
 };
 
-// Minimises the squared error of n_subs * sub_len elements, weighted if weights are given (finite, not negative).
+// Minimises the squared error of n_subs * sub_len elements, weighted if weights are given (finite, not
+// negative).
 void tn_scale_search(const struct tn_scale_shape * shape, const float * x, const float * weights,
                      struct tn_scale_fit * fit);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // tq1_0: 256 elements, each -1, 0 or 1 times one scale, five base-3 digits in a byte.
 //
-// A byte is a fraction: V / 243 of five digits as 8 bits, rounded up. Multiplying by 3 moves the first digit above
-// the point; so digit n is read by one multiplication by 3^n, dropping what is above, and one by 3.
+// A byte is a fraction: V / 243 of five digits as 8 bits, rounded up. Multiplying by 3 moves the first digit
+// above the point; so digit n is read by one multiplication by 3^n, dropping what is above, and one by 3.
 #include "quant/tq1_0.h"
 
 #include "quant/code.h"

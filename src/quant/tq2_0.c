@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// tq2_0: 256 elements, each -1, 0 or 1 times one scale, two bits each (code 3 decodes as 2 and is never written).
+// tq2_0: 256 elements, each -1, 0 or 1 times one scale, two bits each (code 3 decodes as 2 and is never
+// written).
 #include "quant/tq2_0.h"
 
 #include "quant/code.h"

@@ -32,8 +32,8 @@ bool tn_type_row_size(enum ggml_type type, int64_t ne, size_t * out) {
     const struct tn_type * t = tn_type_get(type);
     if (!t) return tn_refuse("row size: there is no tensor type %d", (int) type);
     if (ne < 0 || ne % t->block_size != 0) {
-        return tn_refuse("row size: %" PRId64 " elements are no whole number of blocks of %s, which hold %d", ne,
-                         ggml_type_name(type), t->block_size);
+        return tn_refuse("row size: %" PRId64 " elements are no whole number of blocks of %s, which hold %d",
+                         ne, ggml_type_name(type), t->block_size);
     }
     if (!tn_size_mul((size_t) (ne / t->block_size), (size_t) t->type_size, out)) {
         return tn_refuse("row size: %" PRId64 " elements of %s are too many", ne, ggml_type_name(type));
@@ -71,7 +71,8 @@ bool ggml_is_quantized(enum ggml_type type) {
     return t && t->is_quantized;
 }
 
-// The public table is filled on first use: descriptors live in other files, their members are no constants here.
+// The public table is filled on first use: descriptors live in other files, their members are no constants
+// here.
 static struct ggml_type_traits traits[GGML_TYPE_COUNT + 1];
 static struct tn_once traits_once = TN_ONCE_INIT;
 
@@ -96,6 +97,7 @@ const struct ggml_type_traits * ggml_get_type_traits(enum ggml_type type) {
 }
 
 // What a file of this kind consists of mostly, plus 1 so that a gap reads as 0.
+// clang-format off
 #define FTYPE(id) [GGML_FTYPE_MOSTLY_##id] = GGML_TYPE_##id + 1
 static const uint8_t ftypes[] = {
     [GGML_FTYPE_ALL_F32] = GGML_TYPE_F32 + 1,
@@ -105,9 +107,10 @@ static const uint8_t ftypes[] = {
     FTYPE(MXFP4),   FTYPE(NVFP4), FTYPE(Q1_0),    FTYPE(Q2_0),
 };
 #undef FTYPE
+// clang-format on
 
 enum ggml_type ggml_ftype_to_ggml_type(enum ggml_ftype ftype) {
-    if ((size_t) ftype < TN_COUNT(ftypes) && ftypes[ftype] != 0) return (enum ggml_type) (ftypes[ftype] - 1);
+    if ((size_t) ftype < TN_COUNT(ftypes) && ftypes[ftype] != 0) return (enum ggml_type)(ftypes[ftype] - 1);
     tn_error_set("ggml_ftype_to_ggml_type: no single type stands behind file type %d", (int) ftype);
     return GGML_TYPE_COUNT;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a tensor type is: one descriptor a type, at the end of the type's own file, named by its row in types.def.
+// What a tensor type is: one descriptor a type, at the end of the type's own file, named by its row in
+// types.def.
 //
 // The name stands in the row alone; ggml_type_name gives it.
 #ifndef TN_QUANT_TYPE_H
@@ -25,7 +26,8 @@ struct tn_type {
 
     // Rows of whole blocks. n: a multiple of block_size. NULL where the type has none.
     // Decoding never fails. Encoding here takes finite or any input and must not crash on NaN or infinity.
-    ggml_to_float_t decode;       // public to_float; also set for f32 (a copy), so that callers need no special case
+    ggml_to_float_t
+        decode; // public to_float; also set for f32 (a copy), so that callers need no special case
     ggml_from_float_t encode_ref; // public from_float_ref: the encoder without weights
 
     // The encoder behind ggml_quantize_chunk: one row of n elements with n weights, or NULL for none.

@@ -31,7 +31,8 @@ static bool validate(enum ggml_type type, const void * data, size_t n_bytes) {
     if (!data) return tn_refuse("%s: no data", name);
     const int64_t n_blocks = (int64_t) (n_bytes / (size_t) t->type_size);
     int64_t bad = 0;
-    if (halves_are_finite(t, data, n_blocks, &bad) && (!t->validate || t->validate(data, n_blocks, &bad))) return true;
+    if (halves_are_finite(t, data, n_blocks, &bad) && (!t->validate || t->validate(data, n_blocks, &bad)))
+        return true;
     return tn_refuse("%s: NaN or infinity in block %" PRId64, name, bad);
 }
 

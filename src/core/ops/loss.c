@@ -89,5 +89,7 @@ const struct tn_op tn_op_cross_entropy_loss = {
     .n_src = 2,
 };
 const struct tn_op tn_op_cross_entropy_loss_back = { .rule = cross_entropy_loss_back_rule, .n_src = 3 };
-const struct tn_op tn_op_opt_step_adamw = { .rule = opt_step_adamw_rule, .n_src = 5 };
+const struct tn_op tn_op_opt_step_adamw = { .rule = opt_step_adamw_rule,
+                                            .n_src = 5,
+                                            .state = 1u << 2 | 1u << 3 };
 const struct tn_op tn_op_opt_step_sgd = { .rule = opt_step_sgd_rule, .n_src = 3 };

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "core/build.h"
+#include "core/context.h"
 #include "core/op.h"
 #include "core/rule.h"
 
@@ -40,6 +41,7 @@ struct ggml_tensor * ggml_argsort_top_k(struct ggml_context * ctx, struct ggml_t
     if (!b.refused && !k_fits(k, a)) b.refused = true;
     tn_param_set_i32(&b.node, 0, GGML_SORT_ORDER_DESC);
     struct ggml_tensor * s = tn_build_finish(&b);
+    if (tn_tensor_is_poisoned(s)) return s;
     return ggml_view_4d(ctx, s, k, s->ne[1], s->ne[2], s->ne[3], s->nb[1], s->nb[2], s->nb[3], 0);
 }
 

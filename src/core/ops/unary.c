@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Functions of one argument: sqr sqrt log sin cos leaky_relu, those of UNARY (unary_ops.def), and the gradient of silu.
+// Functions of one argument: sqr sqrt log sin cos leaky_relu, those of UNARY (unary_ops.def), and the
+// gradient of silu.
 #include <math.h>
 
 #include "base/error.h"

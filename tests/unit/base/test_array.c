@@ -15,7 +15,8 @@ static void grows_and_keeps_contents(void ** state) {
         capacity = a.capacity;
         a.items[a.count++] = i;
     }
-    for (int i = 0; i < 10000; i++) assert_int_equal(a.items[i], i);
+    for (int i = 0; i < 10000; i++)
+        assert_int_equal(a.items[i], i);
     assert_true(moves < 20); // doubles
     assert_true(TN_ARRAY_RESERVE(&a, 50000, TN_MEM_WORK));
     assert_true(a.capacity >= 60000);

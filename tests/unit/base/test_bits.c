@@ -35,7 +35,8 @@ static void alignment(void ** state) {
     for (size_t align = 1; align <= 4096; align *= 2) {
         for (size_t x = 0; x < 3 * align; x += 1 + align / 5) {
             size_t wanted = x;
-            while (wanted % align) wanted++;
+            while (wanted % align)
+                wanted++;
             assert_true(tn_size_align(x, align, &s));
             assert_int_equal(s, wanted);
             assert_int_equal(tn_align_up(x, align), wanted);
@@ -50,7 +51,8 @@ static void alignment(void ** state) {
 static void small_functions(void ** state) {
     (void) state;
     int powers = 0;
-    for (uint64_t x = 0; x <= 4096; x++) powers += tn_is_pow2(x);
+    for (uint64_t x = 0; x <= 4096; x++)
+        powers += tn_is_pow2(x);
     assert_int_equal(powers, 13);
     assert_true(tn_is_pow2(UINT64_C(1) << 63));
     assert_int_equal(tn_ceil_div(0, 4), 0);
@@ -70,9 +72,12 @@ static void bit_sets(void ** state) {
     assert_int_equal(TN_BITSET_WORDS(0), 0);
     assert_int_equal(TN_BITSET_WORDS(32), 1);
     assert_int_equal(TN_BITSET_WORDS(33), 2);
-    for (size_t i = 0; i < 100; i += 3) tn_bitset_set(set, i);
-    for (size_t i = 0; i < 100; i += 6) tn_bitset_clear(set, i);
-    for (size_t i = 0; i < 100; i++) assert_int_equal(tn_bitset_get(set, i), i % 3 == 0 && i % 6 != 0);
+    for (size_t i = 0; i < 100; i += 3)
+        tn_bitset_set(set, i);
+    for (size_t i = 0; i < 100; i += 6)
+        tn_bitset_clear(set, i);
+    for (size_t i = 0; i < 100; i++)
+        assert_int_equal(tn_bitset_get(set, i), i % 3 == 0 && i % 6 != 0);
 }
 
 int main(void) {

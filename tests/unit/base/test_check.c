@@ -24,7 +24,8 @@ static int signal_of(void (*run)(void)) {
     }
     close(ends[1]);
     size_t used = 0;
-    for (ssize_t n; (n = read(ends[0], text + used, sizeof(text) - 1 - used)) > 0;) used += (size_t) n;
+    for (ssize_t n; (n = read(ends[0], text + used, sizeof(text) - 1 - used)) > 0;)
+        used += (size_t) n;
     text[used] = '\0';
     close(ends[0]);
     waitpid(child, &status, 0);

@@ -9,7 +9,7 @@ static void time_goes_forward(void ** state) {
     (void) state;
     ggml_time_init();
     const int64_t start = tn_clock_us(), ms = ggml_time_ms();
-    nanosleep(&(struct timespec) { .tv_nsec = 3000000 }, NULL);
+    nanosleep(&(struct timespec){ .tv_nsec = 3000000 }, NULL);
     const int64_t us = ggml_time_us();
     assert_true(us - start >= 3000);
     assert_true(us - start < 60 * 1000000);
@@ -22,7 +22,8 @@ static void cycles_are_processor_time(void ** state) {
     const int64_t start = ggml_cycles();
     assert_true(ggml_cycles_per_ms() > 0);
     int64_t rounds = 0;
-    while (ggml_cycles() - start < 2 * ggml_cycles_per_ms()) rounds++;
+    while (ggml_cycles() - start < 2 * ggml_cycles_per_ms())
+        rounds++;
     assert_true(rounds > 0);
 }
 

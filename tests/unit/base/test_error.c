@@ -58,7 +58,8 @@ static void statuses_travel_upwards(void ** state) {
     assert_int_equal(reached, 1);
     assert_int_equal(trying(1, 1, &reached), GGML_STATUS_SUCCESS);
     assert_int_equal(reached, 2);
-    for (int s = -3; s <= 2; s++) assert_non_null(ggml_status_to_string((enum ggml_status) s));
+    for (int s = -3; s <= 2; s++)
+        assert_non_null(ggml_status_to_string((enum ggml_status) s));
     assert_string_equal(ggml_status_to_string(GGML_STATUS_SUCCESS), "success");
     assert_string_equal(ggml_status_to_string(GGML_STATUS_ALLOC_FAILED), "out of memory");
 }

@@ -63,11 +63,13 @@ static void mapping(void ** state) {
     assert_int_equal(map.size, 0);
     tn_file_unmap(&map);
     FILE * file = tn_file_open(path, "wb");
-    for (int i = 0; i < 10000; i++) fputc(i % 251, file);
+    for (int i = 0; i < 10000; i++)
+        fputc(i % 251, file);
     fclose(file);
     assert_true(tn_file_map(&map, path));
     assert_int_equal(map.size, 10000);
-    for (int i = 0; i < 10000; i++) assert_int_equal(((const uint8_t *) map.data)[i], i % 251);
+    for (int i = 0; i < 10000; i++)
+        assert_int_equal(((const uint8_t *) map.data)[i], i % 251);
     tn_file_unmap(&map);
     assert_null(map.data);
     tn_file_unmap(&map);

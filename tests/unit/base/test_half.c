@@ -50,7 +50,8 @@ static void check_rounding_to_half(float f) {
     const double wanted = rounded((double) f, 11, -14, 65504);
     const uint16_t h = tn_f16_from_f32(f);
     const double given = (h & 0x7fff) == 0x7c00 ? copysign(INFINITY, half_value(h)) : half_value(h);
-    if (given != wanted || (h >> 15) != (signbit(f) != 0)) fail_msg("%a gives %a, not %a", (double) f, given, wanted);
+    if (given != wanted || (h >> 15) != (signbit(f) != 0))
+        fail_msg("%a gives %a, not %a", (double) f, given, wanted);
 }
 
 static void check_rounding_to_bf16(float f) {
@@ -130,12 +131,9 @@ static void exponents_and_eight_bit_floats(void ** state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_half_float),
-        cmocka_unit_test(rounding_at_the_middles),
-        cmocka_unit_test(rounding_at_random),
-        cmocka_unit_test(no_number_stays_no_number),
-        cmocka_unit_test(scales_saturate),
-        cmocka_unit_test(exponents_and_eight_bit_floats),
+        cmocka_unit_test(every_half_float),   cmocka_unit_test(rounding_at_the_middles),
+        cmocka_unit_test(rounding_at_random), cmocka_unit_test(no_number_stays_no_number),
+        cmocka_unit_test(scales_saturate),    cmocka_unit_test(exponents_and_eight_bit_floats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

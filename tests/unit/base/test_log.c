@@ -112,8 +112,10 @@ static void many_threads(void ** state) {
     struct tn_thread threads[4];
     int lines = 0;
     ggml_log_set(count, &lines);
-    for (int i = 0; i < 4; i++) assert_true(tn_thread_start(&threads[i], log_a_lot, &lines));
-    for (int i = 0; i < 4; i++) tn_thread_join(&threads[i]);
+    for (int i = 0; i < 4; i++)
+        assert_true(tn_thread_start(&threads[i], log_a_lot, &lines));
+    for (int i = 0; i < 4; i++)
+        tn_thread_join(&threads[i]);
     ggml_log_set(NULL, NULL);
     assert_int_equal(lines, 4000);
 }

@@ -49,14 +49,16 @@ static void growth_without_memory(void ** state) {
     tn_mem_stats_get(TN_MEM_GRAPH, &before);
     struct tn_ptrset set = { 0 };
     int n = 0;
-    for (; n < 16; n++) *tn_ptrset_put(&set, key(n), NULL) = n;
+    for (; n < 16; n++)
+        *tn_ptrset_put(&set, key(n), NULL) = n;
     for (int nth = 1; nth <= 2; nth++) {
         tn_mem_fail_nth(nth);
         assert_null(tn_ptrset_put(&set, key(n), NULL));
         assert_contains(tn_error_text(), "out of memory");
         assert_int_equal(tn_mem_fail_nth(0), 1);
         assert_int_equal(set.count, 16);
-        for (int i = 0; i < n; i++) assert_int_equal(*tn_ptrset_find(&set, key(i)), i);
+        for (int i = 0; i < n; i++)
+            assert_int_equal(*tn_ptrset_find(&set, key(i)), i);
     }
     assert_non_null(tn_ptrset_put(&set, key(n), NULL));
     tn_ptrset_free(&set);

@@ -22,7 +22,8 @@ static void building(void ** state) {
     assert_true(s.cut);
     assert_string_equal(buffer, "ab12cdefg");
     assert_int_equal(s.len, 9);
-    for (int i = 10; i < 16; i++) assert_int_equal(buffer[i], '#');
+    for (int i = 10; i < 16; i++)
+        assert_int_equal(buffer[i], '#');
 }
 
 static void the_smallest_buffer(void ** state) {

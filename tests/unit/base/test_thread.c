@@ -37,8 +37,10 @@ static void a_mutex_excludes(void ** state) {
     struct shared s = { 0 };
     struct tn_thread threads[4];
     assert_true(tn_mutex_init(&s.mutex));
-    for (int i = 0; i < 4; i++) assert_true(tn_thread_start(&threads[i], add, &s));
-    for (int i = 0; i < 4; i++) tn_thread_join(&threads[i]);
+    for (int i = 0; i < 4; i++)
+        assert_true(tn_thread_start(&threads[i], add, &s));
+    for (int i = 0; i < 4; i++)
+        tn_thread_join(&threads[i]);
     assert_int_equal(s.counter, 80000);
     assert_int_equal(once_runs, 1);
     tn_mutex_free(&s.mutex);
@@ -48,7 +50,8 @@ static void * answer(void * arg) {
     struct shared * s = arg;
     for (int i = 0; i < 1000; i++) {
         tn_mutex_lock(&s->mutex);
-        while (s->turn != 1) tn_cond_wait(&s->changed, &s->mutex);
+        while (s->turn != 1)
+            tn_cond_wait(&s->changed, &s->mutex);
         s->turn = 0;
         s->counter++;
         tn_cond_wake_one(&s->changed);
@@ -64,7 +67,8 @@ static void conditions_hand_over(void ** state) {
     assert_true(tn_thread_start(&thread, answer, &s));
     for (int i = 0; i < 1000; i++) {
         tn_mutex_lock(&s.mutex);
-        while (s.turn != 0) tn_cond_wait(&s.changed, &s.mutex);
+        while (s.turn != 0)
+            tn_cond_wait(&s.changed, &s.mutex);
         assert_int_equal(s.counter, i);
         s.turn = 1;
         tn_cond_wake_all(&s.changed);
@@ -88,7 +92,8 @@ static void affinity(void ** state) {
     sched_getaffinity(0, sizeof(after), &after);
     assert_true(CPU_EQUAL(&before, &after));
     int first = 0;
-    while (!CPU_ISSET(first, &before)) first++;
+    while (!CPU_ISSET(first, &before))
+        first++;
     mask[first] = true;
     assert_true(tn_thread_set_affinity(mask, first + 1));
     sched_getaffinity(0, sizeof(after), &after);

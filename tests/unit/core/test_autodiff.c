@@ -20,7 +20,7 @@ static struct ggml_tensor * number(struct ggml_context * ctx, const char * name)
 }
 
 static struct fixture fixture(void) {
-    struct fixture f = { .ctx = ggml_init((struct ggml_init_params) { .mem_size = 1 << 18 }) };
+    struct fixture f = { .ctx = ggml_init((struct ggml_init_params){ .mem_size = 1 << 18 }) };
     f.g = ggml_new_graph_custom(f.ctx, 64, true);
     f.w = number(f.ctx, "w");
     f.x = number(f.ctx, "x");
@@ -226,7 +226,7 @@ static void accumulators_that_do_not_fit(void ** state) {
 static void a_full_context_and_no_memory(void ** state) {
     (void) state;
     struct fixture f = fixture();
-    struct ggml_context * full = ggml_init((struct ggml_init_params) { .no_alloc = true });
+    struct ggml_context * full = ggml_init((struct ggml_init_params){ .no_alloc = true });
     ggml_build_forward_expand(f.g, f.loss);
     ggml_build_backward_expand(full, f.g, NULL);
     assert_false(ggml_ext_graph_valid(f.g));
@@ -262,13 +262,32 @@ static void the_reset_sets_losses_to_1_and_the_rest_to_0(void ** state) {
     ggml_free(f.ctx);
 }
 
+static void the_reset_forgets_the_moments(void ** state) {
+    (void) state;
+    struct fixture f = fixture();
+    expand(&f, NULL);
+    struct ggml_tensor * m = number(f.ctx, "m");
+    struct ggml_tensor * v = number(f.ctx, "v");
+    struct ggml_tensor * params = ggml_new_tensor_1d(f.ctx, GGML_TYPE_F32, 7);
+    *ggml_get_data_f32(m) = *ggml_get_data_f32(v) = *ggml_get_data_f32(f.w) = 3.0f;
+    ggml_get_data_f32(params)[6] = 4.0f;
+    struct ggml_tensor * grad = ggml_graph_get_grad(f.g, f.w);
+    ggml_build_forward_expand(f.g, ggml_opt_step_adamw(f.ctx, f.w, grad, m, v, params));
+    assert_true(tn_graph_check(f.g));
+    ggml_graph_reset(f.g);
+    assert_true(*ggml_get_data_f32(m) == 0.0f && *ggml_get_data_f32(v) == 0.0f);
+    assert_true(*ggml_get_data_f32(f.w) == 3.0f && ggml_get_data_f32(params)[6] == 4.0f);
+    ggml_free(f.ctx);
+}
+
 // Also where the data belong to a buffer.
 static void the_reset_goes_through_buffers(void ** state) {
     (void) state;
     struct fixture f = fixture();
     struct ggml_tensor * accs[] = { number(f.ctx, "mine"), NULL, number(f.ctx, "of the loss") };
     _Alignas(64) float memory[64];
-    for (int i = 0; i < 64; i++) memory[i] = 9.0f;
+    for (int i = 0; i < 64; i++)
+        memory[i] = 9.0f;
     ggml_backend_buffer_t buffer = ggml_backend_cpu_buffer_from_ptr(memory, sizeof(memory));
     accs[0]->buffer = accs[2]->buffer = buffer;
     accs[0]->data = &memory[16];
@@ -296,6 +315,7 @@ int main(void) {
         cmocka_unit_test(accumulators_that_do_not_fit),
         cmocka_unit_test(a_full_context_and_no_memory),
         cmocka_unit_test(the_reset_sets_losses_to_1_and_the_rest_to_0),
+        cmocka_unit_test(the_reset_forgets_the_moments),
         cmocka_unit_test(the_reset_goes_through_buffers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

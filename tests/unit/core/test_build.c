@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// core/build.c and op.c: sources, refusals and their texts, in-place results, names of operators and functions.
+// core/build.c and op.c: sources, refusals and their texts, in-place results, names of operators and
+// functions.
 #include "harness.h"
 
 #include "base/error.h"
@@ -14,7 +15,8 @@ struct fixture {
 };
 
 static struct fixture fixture(void) {
-    struct fixture f = { .ctx = ggml_init((struct ggml_init_params) { .mem_size = 1 << 16, .no_alloc = true }) };
+    struct fixture f = { .ctx =
+                             ggml_init((struct ggml_init_params){ .mem_size = 1 << 16, .no_alloc = true }) };
     f.a = ggml_set_name(ggml_new_tensor_2d(f.ctx, GGML_TYPE_F32, 4, 3), "a");
     f.b = ggml_set_name(ggml_new_tensor_1d(f.ctx, GGML_TYPE_F32, 3), "b");
     return f;
@@ -50,10 +52,12 @@ static void poison_spreads(void ** state) {
     (void) state;
     struct fixture f = fixture();
     struct ggml_tensor * bad = ggml_add(f.ctx, f.a, f.b);
-    struct ggml_context * other = ggml_init((struct ggml_init_params) { .mem_size = 1 << 12, .no_alloc = true });
+    struct ggml_context * other =
+        ggml_init((struct ggml_init_params){ .mem_size = 1 << 12, .no_alloc = true });
     struct ggml_tensor * t = ggml_mul(other, f.a, bad);
     assert_false(ggml_ext_tensor_valid(t));
-    assert_contains(ggml_ext_context_error(other), "ggml_mul: source 1 was refused before: ggml_add: src1 must repeat");
+    assert_contains(ggml_ext_context_error(other),
+                    "ggml_mul: source 1 was refused before: ggml_add: src1 must repeat");
     assert_false(ggml_ext_tensor_valid(ggml_dup_tensor(other, t)));
     assert_false(ggml_ext_tensor_valid(ggml_view_tensor(other, t)));
     ggml_free(other);
@@ -102,7 +106,8 @@ static void a_refusal_takes_nothing_from_the_pool(void ** state) {
     (void) state;
     struct fixture f = fixture();
     const size_t used = ggml_used_mem(f.ctx);
-    for (int i = 0; i < 1000; i++) assert_false(ggml_ext_tensor_valid(ggml_add(f.ctx, f.a, f.b)));
+    for (int i = 0; i < 1000; i++)
+        assert_false(ggml_ext_tensor_valid(ggml_add(f.ctx, f.a, f.b)));
     assert_int_equal(ggml_used_mem(f.ctx), used);
     ggml_free(f.ctx);
 }
@@ -118,16 +123,18 @@ static void names_of_operators_and_functions(void ** state) {
         assert_non_null(ggml_op_symbol((enum ggml_op) i));
     }
     assert_null(tn_op_get(GGML_OP_COUNT));
-    assert_null(tn_op_get((enum ggml_op) -1));
+    assert_null(tn_op_get((enum ggml_op) - 1));
     assert_true(tn_op_is_view(GGML_OP_NONE));
     assert_false(tn_op_is_view(GGML_OP_ADD));
-    for (int i = 0; i < GGML_UNARY_OP_COUNT; i++) assert_true(ggml_unary_op_name((enum ggml_unary_op) i)[0] >= 'A');
-    for (int i = 0; i < GGML_GLU_OP_COUNT; i++) assert_true(ggml_glu_op_name((enum ggml_glu_op) i)[0] >= 'A');
+    for (int i = 0; i < GGML_UNARY_OP_COUNT; i++)
+        assert_true(ggml_unary_op_name((enum ggml_unary_op) i)[0] >= 'A');
+    for (int i = 0; i < GGML_GLU_OP_COUNT; i++)
+        assert_true(ggml_glu_op_name((enum ggml_glu_op) i)[0] >= 'A');
     assert_string_equal(ggml_unary_op_name(GGML_UNARY_OP_GELU_QUICK), "GELU_QUICK");
     assert_string_equal(ggml_unary_op_name(GGML_UNARY_OP_TRUNC), "TRUNC");
     assert_string_equal(ggml_glu_op_name(GGML_GLU_OP_SWIGLU_CLAMP), "SWIGLU_CLAMP");
     assert_contains(ggml_unary_op_name(GGML_UNARY_OP_COUNT), "unknown");
-    assert_contains(ggml_glu_op_name((enum ggml_glu_op) -1), "unknown");
+    assert_contains(ggml_glu_op_name((enum ggml_glu_op) - 1), "unknown");
 }
 
 static void the_function_of_a_tensor(void ** state) {
@@ -138,7 +145,7 @@ static void the_function_of_a_tensor(void ** state) {
     assert_string_equal(ggml_op_desc(&t), "SILU");
     t.op_params[0] = 12345;
     assert_contains(ggml_op_desc(&t), "unknown");
-    t = (struct ggml_tensor) { .op = GGML_OP_GLU, .op_params = { GGML_GLU_OP_GEGLU } };
+    t = (struct ggml_tensor){ .op = GGML_OP_GLU, .op_params = { GGML_GLU_OP_GEGLU } };
     assert_int_equal(ggml_get_glu_op(&t), GGML_GLU_OP_GEGLU);
     assert_int_equal(ggml_get_unary_op(&t), GGML_UNARY_OP_COUNT);
     assert_string_equal(ggml_op_desc(&t), "GEGLU");

@@ -12,7 +12,8 @@
 #include "ggml-ext.h"
 
 static struct ggml_context * init(size_t size, void * buffer, bool no_alloc) {
-    return ggml_init((struct ggml_init_params) { .mem_size = size, .mem_buffer = buffer, .no_alloc = no_alloc });
+    return ggml_init(
+        (struct ggml_init_params){ .mem_size = size, .mem_buffer = buffer, .no_alloc = no_alloc });
 }
 
 static void sizes_that_clients_count_on(void ** state) {
@@ -65,7 +66,8 @@ static void a_pool_of_the_caller_is_used_in_place(void ** state) {
             memset(t->data, 0, 32);
         }
         assert_int_equal(n, (2000 - (skew ? 16 - skew : 0)) / (ggml_tensor_overhead() + 32));
-        for (int i = 2000 + skew; i < 4096; i++) assert_int_equal(pool[i], 0x55);
+        for (int i = 2000 + skew; i < 4096; i++)
+            assert_int_equal(pool[i], 0x55);
         ggml_free(ctx);
     }
     free(pool);
@@ -103,7 +105,8 @@ static void a_full_context_refuses_and_says_so(void ** state) {
     struct ggml_tensor * t = ggml_add(ctx, a, b);
     assert_non_null(t);
     assert_false(ggml_ext_tensor_valid(t));
-    assert_contains(ggml_ext_context_error(ctx), "ggml_add: the context is full: 336 bytes wanted, 736 of 736 used");
+    assert_contains(ggml_ext_context_error(ctx),
+                    "ggml_add: the context is full: 336 bytes wanted, 736 of 736 used");
     assert_contains(ggml_ext_context_error(ctx), "src0 '' f32 [1, 1, 1, 1], src1");
     assert_string_equal(ggml_ext_context_error(ctx), ggml_ext_last_error());
     for (int i = 0; i < GGML_MAX_DIMS; i++) {
@@ -113,7 +116,8 @@ static void a_full_context_refuses_and_says_so(void ** state) {
     assert_null(t->data);
     struct ggml_tensor * u = ggml_mul(ctx, t, a); // another reason, the first one is kept
     assert_false(ggml_ext_tensor_valid(u));
-    assert_contains(ggml_ext_last_error(), "ggml_mul: source 0 was refused before: ggml_add: the context is full");
+    assert_contains(ggml_ext_last_error(),
+                    "ggml_mul: source 0 was refused before: ggml_add: the context is full");
     assert_contains(ggml_ext_context_error(ctx), "ggml_add: ");
     assert_null(ggml_new_buffer(ctx, 1));
     assert_contains(ggml_ext_last_error(), "ggml_new_buffer: the context is full");
@@ -182,7 +186,8 @@ static void one_line_in_the_log_for_one_reason(void ** state) {
     ggml_log_set(count_lines, NULL);
     log_lines = 0;
     struct ggml_tensor * t = ggml_new_tensor_1d(ctx, GGML_TYPE_F32, -1);
-    for (int i = 0; i < 10; i++) t = ggml_add(ctx, t, t);
+    for (int i = 0; i < 10; i++)
+        t = ggml_add(ctx, t, t);
     assert_int_equal(log_lines, 1);
     ggml_new_tensor_1d(ctx, GGML_TYPE_F32, 1);
     ggml_new_graph_custom(ctx, 1, false);

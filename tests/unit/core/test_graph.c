@@ -7,7 +7,8 @@
 #include "ggml-ext.h"
 
 static struct ggml_context * context(size_t n_tensors, size_t extra) {
-    return ggml_init((struct ggml_init_params) { .mem_size = n_tensors * ggml_tensor_overhead() + extra, .no_alloc = true });
+    return ggml_init((struct ggml_init_params){ .mem_size = n_tensors * ggml_tensor_overhead() + extra,
+                                                .no_alloc = true });
 }
 
 static void the_overhead_is_exactly_what_a_graph_takes(void ** state) {
@@ -220,14 +221,18 @@ static void a_view_shows_a_range(void ** state) {
 static void a_graph_initialised_by_position_works(void ** state) {
     (void) state;
     struct square s = square(false);
-    struct ggml_cgraph part = { 0, 1, 0, s.g->nodes + 1, NULL, NULL, NULL, s.g->use_counts, s.g->visited_hash_set, s.g->order, 0 };
+    struct ggml_cgraph part = {
+        0, 1, 0, s.g->nodes + 1, NULL, NULL, NULL, s.g->use_counts, s.g->visited_hash_set, s.g->order, 0
+    };
     assert_true(tn_graph_usable(&part));
     assert_ptr_equal(ggml_graph_node(&part, -1), s.y);
     assert_int_equal(tn_graph_use_count(&part, s.sum), 2);
     assert_null(ggml_graph_get_tensor(&part, "leaf_0"));
     assert_ptr_equal(ggml_graph_get_tensor(&part, "node_1"), s.y);
     tn_graph_set_invalid(s.g);
-    struct ggml_cgraph invalid = { 0, 1, 0, s.g->nodes + 1, NULL, NULL, NULL, s.g->use_counts, s.g->visited_hash_set, s.g->order, 0 };
+    struct ggml_cgraph invalid = {
+        0, 1, 0, s.g->nodes + 1, NULL, NULL, NULL, s.g->use_counts, s.g->visited_hash_set, s.g->order, 0
+    };
     assert_false(tn_graph_usable(&invalid));
     ggml_free(s.ctx);
 }

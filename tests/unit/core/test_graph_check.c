@@ -14,7 +14,7 @@ struct fixture {
 
 static struct fixture fixture(void) {
     struct fixture f;
-    f.ctx = ggml_init((struct ggml_init_params) { .mem_size = 1 << 16, .no_alloc = true });
+    f.ctx = ggml_init((struct ggml_init_params){ .mem_size = 1 << 16, .no_alloc = true });
     f.g = ggml_new_graph_custom(f.ctx, 16, false);
     f.a = ggml_new_tensor_2d(f.ctx, GGML_TYPE_F32, 4, 3);
     f.sum = ggml_add(f.ctx, f.a, f.a);

@@ -24,7 +24,7 @@ struct fixture {
 
 static struct fixture fixture(void) {
     struct fixture f;
-    f.ctx = ggml_init((struct ggml_init_params) { .mem_size = 1 << 16, .no_alloc = true });
+    f.ctx = ggml_init((struct ggml_init_params){ .mem_size = 1 << 16, .no_alloc = true });
     f.g = ggml_new_graph_custom(f.ctx, 16, true);
     f.a = ggml_set_name(ggml_new_tensor_2d(f.ctx, GGML_TYPE_F32, 4, 3), "in {x}");
     f.w = ggml_set_name(ggml_new_tensor_1d(f.ctx, GGML_TYPE_F32, 4), "w");
@@ -74,7 +74,8 @@ static const char * dot(const struct ggml_cgraph * g, const struct ggml_cgraph *
 
 static int count(const char * part) {
     int n = 0;
-    for (const char * at = text; (at = strstr(at, part)); at++) n++;
+    for (const char * at = text; (at = strstr(at, part)); at++)
+        n++;
     return n;
 }
 

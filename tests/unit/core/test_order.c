@@ -14,8 +14,9 @@ struct fixture {
 
 static struct fixture fixture(size_t graph_size) {
     struct fixture f;
-    f.ctx = ggml_init((struct ggml_init_params) {
-        .mem_size = 64 * ggml_tensor_overhead() + ggml_graph_overhead_custom(graph_size, false), .no_alloc = true });
+    f.ctx = ggml_init((struct ggml_init_params){ .mem_size = 64 * ggml_tensor_overhead() +
+                                                             ggml_graph_overhead_custom(graph_size, false),
+                                                 .no_alloc = true });
     f.g = ggml_new_graph_custom(f.ctx, graph_size, false);
     f.a = ggml_new_tensor_1d(f.ctx, GGML_TYPE_F32, 4);
     f.b = ggml_new_tensor_1d(f.ctx, GGML_TYPE_F32, 4);
@@ -144,7 +145,8 @@ static void a_graph_fits_exactly(void ** state) {
     assert_true(ggml_ext_graph_valid(f.g));
     ggml_build_forward_expand(f.g, ggml_add(f.ctx, z, z));
     assert_false(ggml_ext_graph_valid(f.g));
-    assert_contains(ggml_ext_last_error(), "ggml_build_forward_expand: the graph is full: it has room for 3 nodes");
+    assert_contains(ggml_ext_last_error(),
+                    "ggml_build_forward_expand: the graph is full: it has room for 3 nodes");
     assert_int_equal(ggml_graph_n_nodes(f.g), 3);
     assert_false(tn_graph_usable(f.g));
     assert_contains(tn_error_text(), "room for 3 nodes");
@@ -190,11 +192,13 @@ static void a_poisoned_tensor_makes_the_graph_invalid(void ** state) {
 static void a_chain_of_100000_nodes(void ** state) {
     (void) state;
     enum { N = 100000 };
-    struct ggml_context * ctx = ggml_init((struct ggml_init_params) {
-        .mem_size = (N + 1) * ggml_tensor_overhead() + 2 * ggml_graph_overhead_custom(N, false), .no_alloc = true });
+    struct ggml_context * ctx = ggml_init((struct ggml_init_params){
+        .mem_size = (N + 1) * ggml_tensor_overhead() + 2 * ggml_graph_overhead_custom(N, false),
+        .no_alloc = true });
     struct ggml_tensor * leaf = ggml_new_tensor_1d(ctx, GGML_TYPE_F32, 1);
     struct ggml_tensor * t = leaf;
-    for (int i = 0; i < N; i++) t = ggml_add(ctx, t, leaf);
+    for (int i = 0; i < N; i++)
+        t = ggml_add(ctx, t, leaf);
     struct ggml_cgraph * g = ggml_new_graph_custom(ctx, N, false);
     ggml_build_forward_expand(g, t);
     assert_true(ggml_ext_graph_valid(g));

@@ -50,12 +50,13 @@ static void dimensions(void ** state) {
         int n_dims;
         bool scalar, vector, matrix, three;
     } cases[] = {
-        { { 1, 1, 1, 1 }, 1, true, true, true, true },    { { 5, 1, 1, 1 }, 1, false, true, true, true },
-        { { 1, 5, 1, 1 }, 2, false, false, true, true },  { { 5, 5, 2, 1 }, 3, false, false, false, true },
+        { { 1, 1, 1, 1 }, 1, true, true, true, true },     { { 5, 1, 1, 1 }, 1, false, true, true, true },
+        { { 1, 5, 1, 1 }, 2, false, false, true, true },   { { 5, 5, 2, 1 }, 3, false, false, false, true },
         { { 1, 1, 1, 2 }, 4, false, false, false, false }, { { 5, 0, 1, 1 }, 1, false, false, true, true },
     };
     for (size_t i = 0; i < TN_COUNT(cases); i++) {
-        const struct ggml_tensor t = dense(GGML_TYPE_F32, cases[i].ne[0], cases[i].ne[1], cases[i].ne[2], cases[i].ne[3]);
+        const struct ggml_tensor t =
+            dense(GGML_TYPE_F32, cases[i].ne[0], cases[i].ne[1], cases[i].ne[2], cases[i].ne[3]);
         assert_int_equal(ggml_n_dims(&t), cases[i].n_dims);
         assert_int_equal(ggml_is_scalar(&t), cases[i].scalar);
         assert_int_equal(ggml_is_vector(&t), cases[i].vector);
@@ -70,7 +71,8 @@ static int offsets(const struct ggml_tensor * t, size_t * out) {
     for (int64_t i = 0; i < t->ne[0] * t->ne[1] * t->ne[2] * t->ne[3]; i++) {
         int64_t i0, i1, i2, i3;
         ggml_unravel_index(t, i, &i0, &i1, &i2, &i3);
-        out[n++] = (size_t) i0 * t->nb[0] + (size_t) i1 * t->nb[1] + (size_t) i2 * t->nb[2] + (size_t) i3 * t->nb[3];
+        out[n++] =
+            (size_t) i0 * t->nb[0] + (size_t) i1 * t->nb[1] + (size_t) i2 * t->nb[2] + (size_t) i3 * t->nb[3];
     }
     return n;
 }
@@ -80,8 +82,9 @@ static void predicates_agree_with_counted_offsets(void ** state) {
     struct test_rng rng = { test_seed() };
     int contiguous = 0;
     for (int64_t round = 0; round < test_rounds(200000); round++) {
-        const struct ggml_tensor d = dense(GGML_TYPE_F32, 1 + test_rng_below(&rng, 3), 1 + test_rng_below(&rng, 3),
-                                           1 + test_rng_below(&rng, 3), 1 + test_rng_below(&rng, 3));
+        const struct ggml_tensor d =
+            dense(GGML_TYPE_F32, 1 + test_rng_below(&rng, 3), 1 + test_rng_below(&rng, 3),
+                  1 + test_rng_below(&rng, 3), 1 + test_rng_below(&rng, 3));
         struct ggml_tensor t = d;
         // Two random transpositions and sometimes a gap or the stride of a dimension of size 1.
         for (int k = 0; k < 2; k++) {
@@ -113,18 +116,19 @@ static void contiguous_with_free_strides(void ** state) {
     static const struct {
         int64_t ne[4];
         size_t nb[4];
-        const char * yes; // of 0 1 2, a b c (to_1 to_2 to_3), R rows, A allocated, C channels, T transposed, P permuted
+        const char * yes; // of 0 1 2, a b c (to_1 to_2 to_3), R rows, A allocated, C channels, T transposed,
+                          // P permuted
     } cases[] = {
         { { 4, 3, 2, 2 }, { 4, 16, 48, 96 }, "012abcRA" },
-        { { 4, 3, 2, 2 }, { 4, 20, 60, 120 }, "12aR" },         // rows apart
-        { { 4, 3, 2, 2 }, { 4, 16, 64, 128 }, "2abR" },         // planes apart
-        { { 4, 3, 2, 2 }, { 4, 16, 48, 128 }, "abcR" },         // volumes apart
-        { { 4, 3, 2, 2 }, { 4, 20, 64, 128 }, "2aR" },          // rows and planes apart
-        { { 4, 3, 2, 2 }, { 8, 32, 96, 192 }, "" },             // elements apart
-        { { 1, 3, 2, 2 }, { 8, 4, 12, 24 }, "012abcRATP" },     // a stride of no meaning
-        { { 3, 4, 2, 1 }, { 16, 4, 48, 96 }, "ATP" },           // transposed
-        { { 4, 3, 2, 1 }, { 8, 32, 4, 96 }, "ACP" },            // channels first: 2 channels, 4 by 3 pixels
-        { { 4, 3, 2, 2 }, { 4, 16, 96, 48 }, "abRAP" },         // last two swapped
+        { { 4, 3, 2, 2 }, { 4, 20, 60, 120 }, "12aR" },     // rows apart
+        { { 4, 3, 2, 2 }, { 4, 16, 64, 128 }, "2abR" },     // planes apart
+        { { 4, 3, 2, 2 }, { 4, 16, 48, 128 }, "abcR" },     // volumes apart
+        { { 4, 3, 2, 2 }, { 4, 20, 64, 128 }, "2aR" },      // rows and planes apart
+        { { 4, 3, 2, 2 }, { 8, 32, 96, 192 }, "" },         // elements apart
+        { { 1, 3, 2, 2 }, { 8, 4, 12, 24 }, "012abcRATP" }, // a stride of no meaning
+        { { 3, 4, 2, 1 }, { 16, 4, 48, 96 }, "ATP" },       // transposed
+        { { 4, 3, 2, 1 }, { 8, 32, 4, 96 }, "ACP" },        // channels first: 2 channels, 4 by 3 pixels
+        { { 4, 3, 2, 2 }, { 4, 16, 96, 48 }, "abRAP" },     // last two swapped
     };
     for (size_t i = 0; i < TN_COUNT(cases); i++) {
         const struct ggml_tensor t = tensor(GGML_TYPE_F32, cases[i].ne, cases[i].nb);
@@ -132,16 +136,22 @@ static void contiguous_with_free_strides(void ** state) {
             char name;
             bool is;
         } given[] = {
-            { '0', ggml_is_contiguous_0(&t) },    { '1', ggml_is_contiguous_1(&t) },
-            { '2', ggml_is_contiguous_2(&t) },    { 'a', ggml_is_contiguous_to_1(&t) },
-            { 'b', ggml_is_contiguous_to_2(&t) }, { 'c', ggml_is_contiguous_to_3(&t) },
-            { 'R', ggml_is_contiguous_rows(&t) }, { 'A', ggml_is_contiguously_allocated(&t) },
-            { 'C', ggml_is_contiguous_channels(&t) }, { 'T', ggml_is_transposed(&t) },
+            { '0', ggml_is_contiguous_0(&t) },
+            { '1', ggml_is_contiguous_1(&t) },
+            { '2', ggml_is_contiguous_2(&t) },
+            { 'a', ggml_is_contiguous_to_1(&t) },
+            { 'b', ggml_is_contiguous_to_2(&t) },
+            { 'c', ggml_is_contiguous_to_3(&t) },
+            { 'R', ggml_is_contiguous_rows(&t) },
+            { 'A', ggml_is_contiguously_allocated(&t) },
+            { 'C', ggml_is_contiguous_channels(&t) },
+            { 'T', ggml_is_transposed(&t) },
             { 'P', ggml_is_permuted(&t) },
         };
         for (size_t k = 0; k < TN_COUNT(given); k++) {
             const bool wanted = strchr(cases[i].yes, given[k].name) != NULL;
-            if (given[k].is != wanted) fail_msg("case %zu, predicate %c is %d", i, given[k].name, given[k].is);
+            if (given[k].is != wanted)
+                fail_msg("case %zu, predicate %c is %d", i, given[k].name, given[k].is);
         }
     }
     struct ggml_tensor q = dense(GGML_TYPE_Q8_0, 32, 2, 2, 1); // one block a row: its stride does not matter
@@ -154,7 +164,8 @@ static void comparisons(void ** state) {
     (void) state;
     const struct ggml_tensor a = dense(GGML_TYPE_F32, 4, 3, 2, 1), b = dense(GGML_TYPE_F16, 4, 3, 2, 1);
     const struct ggml_tensor row = dense(GGML_TYPE_F32, 4, 1, 1, 1), two = dense(GGML_TYPE_F32, 2, 3, 1, 1);
-    const struct ggml_tensor three = dense(GGML_TYPE_F32, 3, 1, 1, 1), none = dense(GGML_TYPE_F32, 4, 0, 2, 1);
+    const struct ggml_tensor three = dense(GGML_TYPE_F32, 3, 1, 1, 1),
+                             none = dense(GGML_TYPE_F32, 4, 0, 2, 1);
     assert_true(ggml_are_same_shape(&a, &b));
     assert_false(ggml_are_same_shape(&a, &row));
     assert_false(ggml_are_same_stride(&a, &b));
@@ -194,10 +205,14 @@ static void null_is_answered(void ** state) {
     assert_int_equal(ggml_element_size(NULL), 0);
     assert_int_equal(ggml_n_dims(NULL), 1);
     assert_false(ggml_is_empty(NULL) || ggml_is_view(NULL) || ggml_is_scalar(NULL) || ggml_is_vector(NULL));
-    assert_false(ggml_is_matrix(NULL) || ggml_is_3d(NULL) || ggml_is_transposed(NULL) || ggml_is_permuted(NULL));
-    assert_false(ggml_is_contiguous(NULL) || ggml_is_contiguous_rows(NULL) || ggml_is_contiguous_channels(NULL));
-    assert_false(ggml_is_contiguously_allocated(NULL) || ggml_is_contiguous_1(NULL) || ggml_is_contiguous_2(NULL));
-    assert_false(ggml_are_same_shape(NULL, NULL) || ggml_are_same_stride(NULL, NULL) || ggml_can_repeat(NULL, NULL));
+    assert_false(ggml_is_matrix(NULL) || ggml_is_3d(NULL) || ggml_is_transposed(NULL) ||
+                 ggml_is_permuted(NULL));
+    assert_false(ggml_is_contiguous(NULL) || ggml_is_contiguous_rows(NULL) ||
+                 ggml_is_contiguous_channels(NULL));
+    assert_false(ggml_is_contiguously_allocated(NULL) || ggml_is_contiguous_1(NULL) ||
+                 ggml_is_contiguous_2(NULL));
+    assert_false(ggml_are_same_shape(NULL, NULL) || ggml_are_same_stride(NULL, NULL) ||
+                 ggml_can_repeat(NULL, NULL));
     ggml_unravel_index(NULL, 1, NULL, NULL, NULL, NULL);
 }
 
@@ -210,7 +225,8 @@ static void products_that_overflow_saturate_or_are_refused(void ** state) {
     int64_t count = 7;
     size_t strides[4], bytes;
     assert_false(tn_shape_count(big, &count));
-    assert_contains(tn_error_text(), "[4294967296, 2147483648, 1, 1]: the number of elements is 2^63 or more");
+    assert_contains(tn_error_text(),
+                    "[4294967296, 2147483648, 1, 1]: the number of elements is 2^63 or more");
     assert_int_equal(count, 7);
     assert_false(tn_shape_count(negative, &count));
     assert_contains(tn_error_text(), "ne[1] is negative");
@@ -219,8 +235,8 @@ static void products_that_overflow_saturate_or_are_refused(void ** state) {
     assert_true(tn_shape_strides(GGML_TYPE_I8, half, strides, &bytes));
     assert_int_equal(bytes, INT64_C(1) << 61);
     assert_false(tn_shape_strides(GGML_TYPE_Q4_0, negative, strides, &bytes));
-    assert_false(tn_shape_strides((enum ggml_type) 4, (const int64_t[4]) { 32, 1, 1, 1 }, strides, &bytes));
-    assert_false(tn_shape_strides(GGML_TYPE_Q4_0, (const int64_t[4]) { 33, 1, 1, 1 }, strides, &bytes));
+    assert_false(tn_shape_strides((enum ggml_type) 4, (const int64_t[4]){ 32, 1, 1, 1 }, strides, &bytes));
+    assert_false(tn_shape_strides(GGML_TYPE_Q4_0, (const int64_t[4]){ 33, 1, 1, 1 }, strides, &bytes));
     assert_false(tn_shape_extent(GGML_TYPE_F32, big, nb, &bytes));
     assert_contains(tn_error_text(), "strides reach 2^63 bytes or more");
     assert_false(tn_shape_extent(GGML_TYPE_COUNT, big, nb, &bytes));
@@ -244,7 +260,8 @@ static void texts(void ** state) {
     memset(t.name, 'n', sizeof(t.name) - 1);
     assert_contains(tn_shape_tensor_text(buffer, &t), "nnn' f16 [1, 2, 3, 4]");
     assert_string_equal(tn_shape_tensor_text(buffer, NULL), "NULL");
-    for (int i = 0; i < 4; i++) t.ne[i] = INT64_MIN;
+    for (int i = 0; i < 4; i++)
+        t.ne[i] = INT64_MIN;
     assert_contains(tn_shape_tensor_text(buffer, &t), "-9223372036854775808]");
 }
 

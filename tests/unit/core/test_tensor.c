@@ -9,7 +9,7 @@
 #include "ggml-ext.h"
 
 static struct ggml_context * context(bool no_alloc) {
-    return ggml_init((struct ggml_init_params) { .mem_size = 1 << 16, .no_alloc = no_alloc });
+    return ggml_init((struct ggml_init_params){ .mem_size = 1 << 16, .no_alloc = no_alloc });
 }
 
 static void a_new_tensor_is_an_empty_leaf(void ** state) {
@@ -58,13 +58,16 @@ static void sizes_and_types_that_are_refused(void ** state) {
     refused(ctx, ggml_new_tensor_1d(ctx, GGML_TYPE_F32, -4), "ne[0] is negative");
     refused(ctx, ggml_new_tensor_1d(ctx, (enum ggml_type) 4, 32), "ggml_new_tensor: ");
     refused(ctx, ggml_new_tensor_1d(ctx, GGML_TYPE_COUNT, 32), "ggml_new_tensor: ");
-    refused(ctx, ggml_new_tensor_1d(ctx, (enum ggml_type) -1, 32), "ggml_new_tensor: ");
+    refused(ctx, ggml_new_tensor_1d(ctx, (enum ggml_type) - 1, 32), "ggml_new_tensor: ");
     refused(ctx, ggml_new_tensor_1d(ctx, GGML_TYPE_Q4_0, 33), "ggml_new_tensor: ");
-    refused(ctx, ggml_new_tensor_4d(ctx, GGML_TYPE_I8, 1 << 16, 1 << 16, 1 << 16, 1 << 15), "number of elements is 2^63 or more");
-    refused(ctx, ggml_new_tensor_4d(ctx, GGML_TYPE_F32, 1 << 16, 1 << 16, 1 << 16, 1 << 13), "2^63 bytes or more");
+    refused(ctx, ggml_new_tensor_4d(ctx, GGML_TYPE_I8, 1 << 16, 1 << 16, 1 << 16, 1 << 15),
+            "number of elements is 2^63 or more");
+    refused(ctx, ggml_new_tensor_4d(ctx, GGML_TYPE_F32, 1 << 16, 1 << 16, 1 << 16, 1 << 13),
+            "2^63 bytes or more");
     refused(ctx, ggml_dup_tensor(ctx, NULL), "ggml_dup_tensor: ");
     refused(ctx, ggml_view_tensor(ctx, NULL), "ggml_view_tensor: ");
-    refused(ctx, ggml_dup_tensor(ctx, &ctx->poison.tensor), "was refused before: ggml_new_tensor: n_dims is 0");
+    refused(ctx, ggml_dup_tensor(ctx, &ctx->poison.tensor),
+            "was refused before: ggml_new_tensor: n_dims is 0");
     assert_contains(ggml_ext_context_error(ctx), "n_dims is 0");
     struct ggml_tensor * t = ggml_new_tensor_4d(ctx, GGML_TYPE_I8, 1 << 16, 1 << 16, 1 << 16, (1 << 15) - 1);
     assert_true(ggml_ext_tensor_valid(t)); // fits as long as it has no data
@@ -101,7 +104,8 @@ static void a_view_must_end_inside_its_base(void ** state) {
     assert_non_null(last);
     assert_null(last->data);
     assert_null(tn_tensor_new(ctx, GGML_TYPE_F32, ne, t->nb, t, 97));
-    assert_contains(tn_error_text(), "a view of 32 bytes at offset 97 ends beyond 'base' f32 [4, 8, 1, 1] of 128 bytes");
+    assert_contains(tn_error_text(),
+                    "a view of 32 bytes at offset 97 ends beyond 'base' f32 [4, 8, 1, 1] of 128 bytes");
     assert_null(tn_tensor_new(ctx, GGML_TYPE_F32, ne, t->nb, last, 1)); // offsets add up
     assert_null(tn_tensor_new(ctx, GGML_TYPE_F32, ne, t->nb, last, SIZE_MAX));
     assert_contains(tn_error_text(), "overflows");
@@ -172,7 +176,8 @@ static void flags_and_their_conditions(void ** state) {
     ggml_set_param(sum);
     assert_contains(ggml_ext_last_error(), "ggml_set_param: 'sum'");
     ggml_set_loss(sum);
-    assert_contains(ggml_ext_last_error(), "ggml_set_loss: 'sum' f32 [4, 1, 1, 1] of operator ADD: one value of type f32");
+    assert_contains(ggml_ext_last_error(),
+                    "ggml_set_loss: 'sum' f32 [4, 1, 1, 1] of operator ADD: one value of type f32");
     assert_int_equal(sum->flags, GGML_TENSOR_FLAG_OUTPUT);
     struct ggml_tensor * half = ggml_new_tensor_1d(ctx, GGML_TYPE_F16, 1);
     ggml_set_loss(half);
@@ -213,9 +218,11 @@ static void zeroing(void ** state) {
     struct ggml_context * ctx = context(false);
     struct ggml_tensor * t = ggml_new_tensor_1d(ctx, GGML_TYPE_F32, 8);
     memset(t->data, 1, 32);
-    struct ggml_tensor * part = tn_tensor_new(ctx, GGML_TYPE_F32, (const int64_t[4]) { 3, 1, 1, 1 }, t->nb, t, 8);
+    struct ggml_tensor * part =
+        tn_tensor_new(ctx, GGML_TYPE_F32, (const int64_t[4]){ 3, 1, 1, 1 }, t->nb, t, 8);
     assert_ptr_equal(ggml_set_zero(part), part);
-    for (int i = 0; i < 32; i++) assert_int_equal(((char *) t->data)[i], i < 8 || i >= 20);
+    for (int i = 0; i < 32; i++)
+        assert_int_equal(((char *) t->data)[i], i < 8 || i >= 20);
     char memory[128];
     memset(memory, 1, sizeof(memory));
     ggml_set_no_alloc(ctx, true);
@@ -223,11 +230,13 @@ static void zeroing(void ** state) {
     tn_error_clear();
     ggml_set_zero(placed);
     assert_contains(ggml_ext_last_error(), "ggml_set_zero: '' f32 [4, 1, 1, 1] has no data");
-    placed->buffer = ggml_backend_cpu_buffer_from_ptr((char *) (((uintptr_t) memory + 63) & ~(uintptr_t) 63), 64);
+    placed->buffer =
+        ggml_backend_cpu_buffer_from_ptr((char *) (((uintptr_t) memory + 63) & ~(uintptr_t) 63), 64);
     placed->data = (char *) ggml_backend_buffer_get_base(placed->buffer) + 32;
     struct ggml_tensor * view = ggml_view_tensor(ctx, placed);
     ggml_set_zero(view);
-    for (int i = -32; i < 32; i++) assert_int_equal(((char *) placed->data)[i], i < 0 || i >= 16);
+    for (int i = -32; i < 32; i++)
+        assert_int_equal(((char *) placed->data)[i], i < 0 || i >= 16);
     ggml_backend_buffer_free(placed->buffer);
     tn_error_clear();
     assert_null(ggml_set_zero(NULL));

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+// Dot product of two dense f32 rows.
+//
+// n >= 0, any alignment of 4. 16 f32 accumulators, element i in number i mod 16, added in pairs at the end;
+// callers cut long rows into blocks.
+#ifndef TN_CPU_KERNELS_DOT_FLOAT_H
+#define TN_CPU_KERNELS_DOT_FLOAT_H
+
+#include <stdint.h>
+
+float tn_dot_float(int64_t n, const float * x, const float * y);
+
+#endif

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// Products of f32: rows of weights against columns of activations.
+//
+// Activations are packed in panels of 8 columns: panel[k*8 + c] is element k of column c, so that columns lie
+// in the lanes of vectors; columns that do not exist are zeros. A weight row is read in its own order, one
+// element for all lanes. That way a weight row needs no rearrangement, whatever it was decoded from.
+//
+//     k ->            panel        8 columns
+//     a[0] ........   k  xxxxxxxx
+//     a[1] ........   |  xxxxxxxx    out[r*8 + c] = sum over k of a[r][k] * panel[k*8 + c]
+//     a[2] ........   v  xxxxxxxx
+//     a[3] ........
+//
+// Each sum runs over k in ascending order in one f32 accumulator; callers cut long rows into blocks and add
+// the sums of blocks. Any alignment of 4; out overlaps nothing.
+#ifndef TN_CPU_KERNELS_GEMM_FLOAT_H
+#define TN_CPU_KERNELS_GEMM_FLOAT_H
+
+#include <stdint.h>
+
+enum { TN_GEMM_ROWS = 4, TN_GEMM_COLS = 8 };
+
+void tn_gemm_float_tile(int64_t n, const float * const a[TN_GEMM_ROWS], const float * panel,
+                        float out[TN_GEMM_ROWS * TN_GEMM_COLS]);
+
+// y[i] += factor * x[i]
+void tn_gemm_float_axpy(int64_t n, float * y, const float * x, float factor);
+
+#endif

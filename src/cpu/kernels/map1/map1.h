@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// Maps of one argument: y[i] = f(x[i]). The functions are the rows of map1.def.
+//
+// n >= 0 dense f32, any alignment of 4; y may be x, otherwise they do not overlap. p: the function's
+// parameters.
+#ifndef TN_CPU_KERNELS_MAP1_H
+#define TN_CPU_KERNELS_MAP1_H
+
+#include <stdint.h>
+
+#define TN_MAP1(name, value) void tn_map1_##name(int64_t n, float * y, const float * x, const float * p);
+#include "cpu/kernels/map1/map1.def"
+#undef TN_MAP1
+
+#endif

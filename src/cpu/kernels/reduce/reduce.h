@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// Reductions of dense f32 rows.
+//
+// n >= 0, any alignment of 4. Sums are kept in 8 double accumulators, element i in number i mod 8, which are
+// added in pairs at the end: the order depends on n alone, and the result is right to an f32's last bit for
+// rows of millions.
+#ifndef TN_CPU_KERNELS_REDUCE_H
+#define TN_CPU_KERNELS_REDUCE_H
+
+#include <stdint.h>
+
+double tn_reduce_sum(int64_t n, const float * x);
+double tn_reduce_sum_sqr(int64_t n, const float * x);
+// Sum of (x[i] - center)^2, the differences in double.
+double tn_reduce_sum_dev(int64_t n, const float * x, double center);
+// -INFINITY for n = 0. A NaN is passed over.
+float tn_reduce_max(int64_t n, const float * x);
+
+#endif

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// Softmax, portable: libm's expf.
+#include "cpu/kernels/softmax/softmax.h"
+
+#include <math.h>
+
+enum { LANES = 8 };
+
+double tn_softmax_exp(int64_t n, float * y, const float * x, float max) {
+    double s[LANES] = { 0 };
+    for (int64_t i = 0; i < n; i++) {
+        y[i] = expf(x[i] - max);
+        s[i % LANES] += (double) y[i];
+    }
+    return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
+}
+
+void tn_softmax_scale(int64_t n, float * y, float factor) {
+    for (int64_t i = 0; i < n; i++)
+        y[i] *= factor;
+}

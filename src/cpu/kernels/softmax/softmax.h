@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// The two passes of a softmax over a dense f32 row.
+//
+// n >= 0, any alignment of 4; y may be x, otherwise they do not overlap.
+#ifndef TN_CPU_KERNELS_SOFTMAX_H
+#define TN_CPU_KERNELS_SOFTMAX_H
+
+#include <stdint.h>
+
+// y[i] = exp(x[i] - max); the result is their sum, in the order of kernels/reduce.
+double tn_softmax_exp(int64_t n, float * y, const float * x, float max);
+// y[i] *= factor
+void tn_softmax_scale(int64_t n, float * y, float factor);
+
+#endif

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// The table of operators, and what is asked of every node before its own descriptor is.
+#include "cpu/op.h"
+
+#include "base/error.h"
+#include "core/context.h"
+#include "core/op.h"
+#include "core/shape.h"
+
+#define TN_ROW(id, module) extern const struct tn_cpu_op tn_cpu_op_##module;
+#include "cpu/ops.def"
+#undef TN_ROW
+
+static const struct tn_cpu_op * const rows[GGML_OP_COUNT] = {
+#define TN_ROW(id, module) [GGML_OP_##id] = &tn_cpu_op_##module,
+#include "cpu/ops.def"
+#undef TN_ROW
+};
+
+const struct tn_cpu_op * tn_cpu_op_get(enum ggml_op op) {
+    return (unsigned) op < GGML_OP_COUNT ? rows[op] : NULL;
+}
+
+// Shapes that a builder would have refused are refused here as well: nodes can be made by hand.
+static bool follows_rule(const struct ggml_tensor * node) {
+    const struct tn_op * op = tn_op_get(node->op);
+    if (!op) return tn_refuse("there is no operator %d", (int) node->op);
+    for (int i = 0; i < op->n_src; i++) {
+        if (!node->src[i]) return tn_refuse("source %d is missing", i);
+    }
+    struct ggml_tensor copy = *node;
+    if (op->rule && !op->rule(&copy)) return false;
+    if (copy.type != node->type || !tn_shape_same(&copy, node)) {
+        char is[TN_SHAPE_TENSOR_TEXT], should[TN_SHAPE_TENSOR_TEXT];
+        return tn_refuse("the result %s should be %s", tn_shape_tensor_text(is, node),
+                         tn_shape_tensor_text(should, &copy));
+    }
+    return true;
+}
+
+static bool supports(const struct ggml_tensor * node) {
+    if (tn_tensor_is_poisoned(node)) return tn_refuse("the node was refused by its builder");
+    if (tn_op_is_view(node->op)) return true;
+    const struct tn_cpu_op * op = tn_cpu_op_get(node->op);
+    if (!op) return tn_refuse("operator %s is not in this release's CPU back end", ggml_op_desc(node));
+    return follows_rule(node) && op->supports(node);
+}
+
+bool tn_cpu_op_supports(const struct ggml_tensor * node) {
+    if (supports(node)) return true;
+    tn_error_prefix("CPU, %s '%s'", ggml_op_desc(node), node->name);
+    return false;
+}

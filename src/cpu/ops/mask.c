@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// diag_mask_inf, diag_mask_zero: elements right of the (shifted) diagonal are replaced.
+#include <math.h>
+
+#include "base/bits.h"
+#include "base/error.h"
+#include "core/params.h"
+#include "cpu/op.h"
+#include "cpu/operand.h"
+
+struct mask {
+    struct tn_operand y, x;
+    int64_t n_past;
+    float value;
+};
+
+static void run_tile(const void * arg, const struct tn_tile * t) {
+    const struct mask * s = arg;
+    float buf_x[TN_TILE], buf_y[TN_TILE];
+    char * row = tn_operand_row(&s->y, t->i1, t->i2, t->i3);
+    const float * x = tn_operand_load(&s->x, tn_operand_row_at(&s->x, t), t->i0, t->n, buf_x);
+    float * y = tn_operand_target(&s->y, row, t->i0, buf_y);
+    const int64_t kept = s->n_past + t->i1 + 1 - t->i0; // elements of the tile that stay
+    for (int64_t i = 0; i < t->n; i++)
+        y[i] = i < kept ? x[i] : s->value;
+    tn_operand_store(&s->y, row, t->i0, t->n, y);
+}
+
+static enum ggml_status run_mask(struct tn_cpu_run * run, struct ggml_tensor * node, float value) {
+    const struct mask s = { tn_operand_of(node), tn_operand_of(node->src[0]), tn_param_i32(node, 0), value };
+    tn_operand_tiles(run, &s.y, 1, (struct tn_tile_work){ run_tile, &s });
+    return GGML_STATUS_SUCCESS;
+}
+
+static enum ggml_status inf_run(struct tn_cpu_run * run, struct ggml_tensor * node) {
+    return run_mask(run, node, -INFINITY);
+}
+
+static enum ggml_status zero_run(struct tn_cpu_run * run, struct ggml_tensor * node) {
+    return run_mask(run, node, 0.0f);
+}
+
+static bool floats(const struct ggml_tensor * node) {
+    if (tn_operand_is_float(node->src[0]->type) && tn_operand_is_float(node->type)) return true;
+    return tn_refuse("type %s: only f32, f16 and bf16 are masked", ggml_type_name(node->src[0]->type));
+}
+
+const struct tn_cpu_op tn_cpu_op_diag_mask_inf = { .supports = floats, .run = inf_run };
+const struct tn_cpu_op tn_cpu_op_diag_mask_zero = { .supports = floats, .run = zero_run };

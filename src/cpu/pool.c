@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+// Threads that wait for chunks of work.
+//
+// One job at a time. The caller fills it in, opens it by storing its number in `open`, and works on it
+// itself. A worker that sees an open job enters (inside += 1), looks again whether that very job is still
+// open, takes chunks until none is left, and leaves (inside -= 1). When the caller finds no chunk left, it
+// closes the job (open = 0) and waits until nobody is inside.
+//
+//     caller   fill   open = n   chunks .....   open = 0   wait for inside == 0   | fill next
+//     worker A                   inside++  open == n?  chunks ......  inside--    |
+//     worker B (late)                                    inside++  open != n  inside--
+//
+// What follows from it:
+//  - The job's plain fields are only written while it is closed and nobody is inside, so nobody reads them
+//  then: a
+//    worker that enters late has either been seen by the caller, who waits, or sees that the job is closed.
+//    Both sides store, then load what the other stores, all sequentially consistent, so one of the two must
+//    hold.
+//  - When nobody is inside, every chunk that was taken is finished. There is no count of finished chunks.
+//  - A worker that sleeps through a job delays nobody. The caller never waits for a thread to wake up, only
+//  for
+//    chunks that somebody is computing. A machine with too few processors loses the help, not the time.
+//
+// Waiting is the same everywhere: look again for a short time, then sleep on a condition. Whoever sleeps says
+// so first (asleep = true), then looks once more under the mutex; whoever changes what is waited for looks at
+// `asleep` afterwards and wakes under the mutex. Again one of the two must see the other. An idle pool
+// sleeps.
+//
+// Numbers do not depend on any of this: chunks are cut by shape, and which thread computes one leaves no
+// trace.
+#include "cpu/pool.h"
+
+#include <stdatomic.h>
+
+#include "base/bits.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/thread.h"
+
+struct sleeper {
+    struct tn_cond wake;
+    _Atomic bool asleep;
+};
+
+struct worker {
+    struct ggml_threadpool * pool;
+    int index;
+    struct tn_thread thread;
+    struct sleeper sleeper;
+};
+
+struct ggml_threadpool {
+    struct ggml_threadpool_params params;
+    int spin; // rounds of looking before sleeping
+
+    _Atomic uint64_t open; // number of the open job, 0: none
+    _Atomic int inside;    // workers that may be reading the job
+    _Atomic bool paused;
+    _Atomic bool stop;
+
+    uint64_t n_jobs;
+    struct tn_pool_work work;
+    int64_t n_chunks;
+    int n_threads;        // workers from this index on stay out
+    _Atomic int64_t next; // first chunk that nobody has taken
+
+    struct tn_mutex mutex; // only for going to sleep and waking
+    struct sleeper caller;
+    int n_started;
+    struct worker * workers; // [1 .. n_threads - 1]; 0 is the caller and not used
+};
+
+static void wake(struct ggml_threadpool * p, struct sleeper * s) {
+    if (!atomic_load(&s->asleep)) return;
+    tn_mutex_lock(&p->mutex);
+    tn_cond_wake_one(&s->wake);
+    tn_mutex_unlock(&p->mutex);
+}
+
+// Looks for `rounds` rounds, then sleeps, until done(p, seen) holds.
+static void wait_until(struct ggml_threadpool * p, struct sleeper * s,
+                       bool (*done)(const struct ggml_threadpool * p, uint64_t seen), uint64_t seen) {
+    for (int i = 0; i < p->spin && !atomic_load_explicit(&p->paused, memory_order_relaxed); i++) {
+        if (done(p, seen)) return;
+        tn_thread_relax();
+    }
+    tn_mutex_lock(&p->mutex);
+    atomic_store(&s->asleep, true);
+    while (!done(p, seen))
+        tn_cond_wait(&s->wake, &p->mutex);
+    atomic_store(&s->asleep, false);
+    tn_mutex_unlock(&p->mutex);
+}
+
+static bool has_news(const struct ggml_threadpool * p, uint64_t seen) {
+    const uint64_t open = atomic_load(&p->open);
+    return (open != 0 && open != seen) || atomic_load(&p->stop);
+}
+
+static bool is_left(const struct ggml_threadpool * p, uint64_t seen) {
+    (void) seen;
+    return atomic_load(&p->inside) == 0;
+}
+
+static void take_chunks(struct ggml_threadpool * p, int thread) {
+    if (thread >= p->n_threads) return;
+    const struct tn_pool_work work = p->work;
+    const int64_t n = p->n_chunks;
+    for (;;) {
+        const int64_t i = atomic_fetch_add_explicit(&p->next, 1, memory_order_relaxed);
+        if (i >= n) return;
+        work.run(work.arg, i, thread);
+    }
+}
+
+static void * worker_main(void * arg) {
+    struct worker * w = arg;
+    struct ggml_threadpool * p = w->pool;
+    if (!tn_thread_set_affinity(p->params.cpumask, GGML_MAX_N_THREADS)) TN_LOG_WARN("%s\n", tn_error_text());
+    uint64_t seen = 0;
+    for (;;) {
+        wait_until(p, &w->sleeper, has_news, seen);
+        if (atomic_load(&p->stop)) return NULL;
+        const uint64_t job = atomic_load(&p->open);
+        if (job == 0 || job == seen) continue;
+        seen = job;
+        atomic_fetch_add(&p->inside, 1);
+        if (atomic_load(&p->open) == job) take_chunks(p, w->index);
+        if (atomic_fetch_sub(&p->inside, 1) == 1) wake(p, &p->caller);
+    }
+}
+
+void tn_pool_run(struct ggml_threadpool * p, int n_threads, int64_t n_chunks, struct tn_pool_work work) {
+    const int n = (int) tn_min_i64(tn_min_i64(n_threads, tn_pool_threads(p)), n_chunks);
+    if (n <= 1) {
+        for (int64_t i = 0; i < n_chunks; i++)
+            work.run(work.arg, i, 0);
+        return;
+    }
+    p->work = work;
+    p->n_chunks = n_chunks;
+    p->n_threads = n;
+    atomic_store_explicit(&p->next, 0, memory_order_relaxed);
+    atomic_store_explicit(&p->paused, false, memory_order_relaxed);
+    atomic_store(&p->open, ++p->n_jobs);
+    for (int i = 1; i < n; i++)
+        wake(p, &p->workers[i].sleeper);
+    take_chunks(p, 0);
+    atomic_store(&p->open, 0);
+    wait_until(p, &p->caller, is_left, 0);
+}
+
+int tn_pool_threads(const struct ggml_threadpool * p) {
+    return p ? p->params.n_threads : 1;
+}
+
+// Pauses are some 40 ns on current processors: the default poll of 50 looks for about 40 us.
+static int spin_rounds(uint32_t poll) {
+    return (int) (poll > 100 ? 100 : poll) * 20;
+}
+
+static void stop_workers(struct ggml_threadpool * p) {
+    atomic_store(&p->stop, true);
+    for (int i = 1; i <= p->n_started; i++)
+        wake(p, &p->workers[i].sleeper);
+    for (int i = 1; i <= p->n_started; i++) {
+        tn_thread_join(&p->workers[i].thread);
+        tn_cond_free(&p->workers[i].sleeper.wake);
+    }
+}
+
+static bool start_worker(struct ggml_threadpool * p, int index) {
+    struct worker * w = &p->workers[index];
+    w->pool = p;
+    w->index = index;
+    if (!tn_cond_init(&w->sleeper.wake)) return false;
+    if (!tn_thread_start(&w->thread, worker_main, w)) {
+        tn_cond_free(&w->sleeper.wake);
+        return false;
+    }
+    p->n_started = index;
+    return true;
+}
+
+static bool start(struct ggml_threadpool * p) {
+    for (int i = 1; i < p->params.n_threads; i++) {
+        if (start_worker(p, i)) continue;
+        tn_error_prefix("ggml_threadpool_new: thread %d of %d", i, p->params.n_threads);
+        return false;
+    }
+    return true;
+}
+
+struct ggml_threadpool * ggml_threadpool_new(struct ggml_threadpool_params * params) {
+    if (!params || params->n_threads < 1 || params->n_threads > GGML_MAX_N_THREADS) {
+        tn_error_set("ggml_threadpool_new: %d threads, but a pool has 1 to %d",
+                     params ? params->n_threads : 0, GGML_MAX_N_THREADS);
+        return NULL;
+    }
+    struct ggml_threadpool * p = tn_mem_calloc(1, sizeof(*p), TN_MEM_OBJECT);
+    struct worker * workers = tn_mem_calloc((size_t) params->n_threads, sizeof(*workers), TN_MEM_OBJECT);
+    if (!p || !workers || !tn_mutex_init(&p->mutex)) goto fail;
+    if (!tn_cond_init(&p->caller.wake)) {
+        tn_mutex_free(&p->mutex);
+        goto fail;
+    }
+    p->params = *params;
+    p->spin = spin_rounds(params->poll);
+    p->workers = workers;
+    atomic_store(&p->paused, params->paused);
+    if (start(p)) return p;
+    ggml_threadpool_free(p);
+    return NULL;
+fail:
+    tn_mem_free(workers);
+    tn_mem_free(p);
+    return NULL;
+}
+
+void ggml_threadpool_free(struct ggml_threadpool * p) {
+    if (!p) return;
+    stop_workers(p);
+    tn_cond_free(&p->caller.wake);
+    tn_mutex_free(&p->mutex);
+    tn_mem_free(p->workers);
+    tn_mem_free(p);
+}
+
+int ggml_threadpool_get_n_threads(struct ggml_threadpool * p) {
+    return p ? p->params.n_threads : 0;
+}
+
+void ggml_threadpool_pause(struct ggml_threadpool * p) {
+    if (p) atomic_store(&p->paused, true);
+}
+
+void ggml_threadpool_resume(struct ggml_threadpool * p) {
+    if (p) atomic_store(&p->paused, false);
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// A pool of threads with one service: run a function over a number of chunks.
+#ifndef TN_CPU_POOL_H
+#define TN_CPU_POOL_H
+
+#include <stdint.h>
+
+#include "ggml-cpu.h"
+
+// Computes chunk `chunk` on thread `thread` (0: the caller). Chunks may run in any order and at the same
+// time.
+struct tn_pool_work {
+    void (*run)(const void * arg, int64_t chunk, int thread);
+    const void * arg;
+};
+
+// Runs all chunks and returns when they are done. At most n_threads threads take part, the caller among them;
+// fewer if there are fewer chunks. pool NULL: the caller alone. Not for several callers at once, nor from
+// inside a chunk.
+void tn_pool_run(struct ggml_threadpool * pool, int n_threads, int64_t n_chunks, struct tn_pool_work work);
+
+// The caller included; 1 for NULL.
+int tn_pool_threads(const struct ggml_threadpool * pool);
+
+#endif
