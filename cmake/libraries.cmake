@@ -2,6 +2,14 @@
 
 find_package(Threads REQUIRED)
 
+# ggml_commit(): the revision as it was when the build was configured.
+execute_process(COMMAND git rev-parse --short HEAD WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+  OUTPUT_VARIABLE TN_COMMIT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE no_revision)
+if(no_revision)
+  set(TN_COMMIT "unknown")
+endif()
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/core/version.c PROPERTIES COMPILE_DEFINITIONS TN_COMMIT="${TN_COMMIT}")
+
 # tenon_objects(NAME GLOB...): objects that a shared or static library and the tests' own archive share.
 function(tenon_objects name)
   set(sources)

@@ -4,10 +4,6 @@
 
 #include "ggml.h"
 
-#ifndef TN_COMMIT
-#define TN_COMMIT "unknown"
-#endif
-
 const char * ggml_version(void) {
     return TN_VERSION;
 }
