@@ -1,1 +1,200 @@
 // SPDX-License-Identifier: MIT
+// The process-wide lists of families and devices. Entries are borrowed; built-in families are entered at the
+// first question.
+#include <strings.h>
+
+#include "backend/iface.h"
+#include "base/array.h"
+#include "base/thread.h"
+
+#define TN_ROW(name, entry) ggml_backend_reg_t entry(void);
+#include "backend/backends.def"
+#undef TN_ROW
+
+static struct {
+    struct tn_mutex mutex;
+    struct tn_once once;
+    TN_ARRAY(ggml_backend_reg_t) regs;
+    TN_ARRAY(ggml_backend_dev_t) devices;
+} registry = { .mutex = TN_MUTEX_INIT, .once = TN_ONCE_INIT };
+
+// ---- adding; with the mutex held ------------------------------------------------------------------------
+
+static bool has_reg(ggml_backend_reg_t reg) {
+    for (size_t i = 0; i < registry.regs.count; i++) {
+        if (registry.regs.items[i] == reg) return true;
+    }
+    return false;
+}
+
+static bool has_device(ggml_backend_dev_t device) {
+    for (size_t i = 0; i < registry.devices.count; i++) {
+        if (registry.devices.items[i] == device) return true;
+    }
+    return false;
+}
+
+static void add_device(ggml_backend_dev_t device) {
+    if (has_device(device)) return;
+    if (!TN_ARRAY_RESERVE(&registry.devices, 1, TN_MEM_OBJECT)) {
+        tn_iface_refuse("ggml_backend_device_register", "no memory to list a device");
+        return;
+    }
+    registry.devices.items[registry.devices.count++] = device;
+}
+
+// Each at its time: with the mutex free, so that a family may ask the registry itself.
+static bool enter_reg(ggml_backend_reg_t reg) {
+    tn_mutex_lock(&registry.mutex);
+    const bool known = has_reg(reg);
+    const bool room = known || TN_ARRAY_RESERVE(&registry.regs, 1, TN_MEM_OBJECT);
+    if (!known && room) registry.regs.items[registry.regs.count++] = reg;
+    tn_mutex_unlock(&registry.mutex);
+    if (!room) tn_iface_refuse("ggml_backend_register", "no memory to list a family");
+    return !known && room;
+}
+
+static void enter_device(ggml_backend_dev_t device) {
+    tn_mutex_lock(&registry.mutex);
+    add_device(device);
+    tn_mutex_unlock(&registry.mutex);
+}
+
+// ---- tables that are complete ---------------------------------------------------------------------------
+
+static bool check_device(ggml_backend_dev_t d) {
+    const struct ggml_backend_device_i * i = d ? &d->iface : NULL;
+    if (i && i->get_name && i->get_description && i->get_memory && i->get_type && i->get_props &&
+        i->init_backend && i->get_buffer_type && i->supports_op && i->supports_buft) {
+        return true;
+    }
+    return tn_iface_refuse("ggml_backend_device_register", "a device is NULL, or its table lacks a function");
+}
+
+static bool check_reg(ggml_backend_reg_t reg) {
+    const char * function = "ggml_backend_register";
+    if (!reg) return tn_iface_refuse(function, "the family is NULL");
+    if (reg->api_version != GGML_BACKEND_API_VERSION) {
+        return tn_iface_refuse(function,
+                               "the family was built for version %d of the interface, here it is %d",
+                               reg->api_version, GGML_BACKEND_API_VERSION);
+    }
+    if (reg->iface.get_name && reg->iface.get_device_count && reg->iface.get_device) return true;
+    return tn_iface_refuse(function, "the family's table lacks a function");
+}
+
+static void enter_family(ggml_backend_reg_t reg) {
+    if (!check_reg(reg) || !enter_reg(reg)) return;
+    const size_t n = ggml_backend_reg_dev_count(reg);
+    for (size_t i = 0; i < n; i++) {
+        ggml_backend_dev_t device = ggml_backend_reg_dev_get(reg, i);
+        if (check_device(device)) enter_device(device);
+    }
+}
+
+static void enter_built_in(void) {
+#define TN_ROW(name, entry) enter_family(entry());
+#include "backend/backends.def"
+#undef TN_ROW
+}
+
+void ggml_backend_register(ggml_backend_reg_t reg) {
+    tn_once(&registry.once, enter_built_in);
+    enter_family(reg);
+}
+
+void ggml_backend_device_register(ggml_backend_dev_t device) {
+    tn_once(&registry.once, enter_built_in);
+    if (check_device(device)) enter_device(device);
+}
+
+// ---- asking ---------------------------------------------------------------------------------------------
+
+size_t ggml_backend_reg_count(void) {
+    tn_once(&registry.once, enter_built_in);
+    tn_mutex_lock(&registry.mutex);
+    const size_t count = registry.regs.count;
+    tn_mutex_unlock(&registry.mutex);
+    return count;
+}
+
+ggml_backend_reg_t ggml_backend_reg_get(size_t index) {
+    tn_once(&registry.once, enter_built_in);
+    tn_mutex_lock(&registry.mutex);
+    ggml_backend_reg_t reg = index < registry.regs.count ? registry.regs.items[index] : NULL;
+    tn_mutex_unlock(&registry.mutex);
+    return reg;
+}
+
+size_t ggml_backend_dev_count(void) {
+    tn_once(&registry.once, enter_built_in);
+    tn_mutex_lock(&registry.mutex);
+    const size_t count = registry.devices.count;
+    tn_mutex_unlock(&registry.mutex);
+    return count;
+}
+
+ggml_backend_dev_t ggml_backend_dev_get(size_t index) {
+    tn_once(&registry.once, enter_built_in);
+    tn_mutex_lock(&registry.mutex);
+    ggml_backend_dev_t device = index < registry.devices.count ? registry.devices.items[index] : NULL;
+    tn_mutex_unlock(&registry.mutex);
+    return device;
+}
+
+ggml_backend_reg_t ggml_backend_reg_by_name(const char * name) {
+    const size_t n = name ? ggml_backend_reg_count() : 0;
+    for (size_t i = 0; i < n; i++) {
+        ggml_backend_reg_t reg = ggml_backend_reg_get(i);
+        if (reg && strcasecmp(ggml_backend_reg_name(reg), name) == 0) return reg;
+    }
+    return NULL;
+}
+
+ggml_backend_dev_t ggml_backend_dev_by_name(const char * name) {
+    const size_t n = name ? ggml_backend_dev_count() : 0;
+    for (size_t i = 0; i < n; i++) {
+        ggml_backend_dev_t device = ggml_backend_dev_get(i);
+        if (device && strcasecmp(ggml_backend_dev_name(device), name) == 0) return device;
+    }
+    return NULL;
+}
+
+ggml_backend_dev_t ggml_backend_dev_by_type(enum ggml_backend_dev_type type) {
+    const size_t n = ggml_backend_dev_count();
+    for (size_t i = 0; i < n; i++) {
+        ggml_backend_dev_t device = ggml_backend_dev_get(i);
+        if (device && ggml_backend_dev_type(device) == type) return device;
+    }
+    return NULL;
+}
+
+// ---- starting -------------------------------------------------------------------------------------------
+
+ggml_backend_t ggml_backend_init_by_name(const char * name, const char * params) {
+    ggml_backend_dev_t device = ggml_backend_dev_by_name(name);
+    if (device) return ggml_backend_dev_init(device, params);
+    tn_iface_refuse(__func__, "there is no device called '%s'", name ? name : "NULL");
+    return NULL;
+}
+
+ggml_backend_t ggml_backend_init_by_type(enum ggml_backend_dev_type type, const char * params) {
+    ggml_backend_dev_t device = ggml_backend_dev_by_type(type);
+    if (device) return ggml_backend_dev_init(device, params);
+    tn_iface_refuse(__func__, "there is no device of type %d", (int) type);
+    return NULL;
+}
+
+ggml_backend_t ggml_backend_init_best(void) {
+    static const enum ggml_backend_dev_type order[] = {
+        GGML_BACKEND_DEVICE_TYPE_GPU,
+        GGML_BACKEND_DEVICE_TYPE_IGPU,
+        GGML_BACKEND_DEVICE_TYPE_CPU,
+    };
+    for (size_t i = 0; i < TN_COUNT(order); i++) {
+        ggml_backend_dev_t device = ggml_backend_dev_by_type(order[i]);
+        if (device) return ggml_backend_dev_init(device, NULL);
+    }
+    tn_iface_refuse(__func__, "there is no GPU and no CPU device");
+    return NULL;
+}
