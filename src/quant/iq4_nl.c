@@ -16,7 +16,7 @@ static void decode(const void * restrict x, float * restrict y, int64_t n) {
 }
 
 // Ratio of the scales that are tried. Encoding while computing, as for caches, shall be quick.
-static const float fine = 1.03f;
+static const float fine = 1.035f;
 static const float coarse = 1.1f;
 
 struct choice {
@@ -30,7 +30,7 @@ static void consider(struct choice * best, struct tn_block_scale_fit f) {
 
 static float choose_scale(const struct tn_block_input * in, float ratio) {
     const struct tn_block_input_stats stats = tn_block_input_stats(in, 0, TN_IQ4_NL_LEN);
-    const float end = 1.2f * stats.largest;
+    const float end = 1.5f * stats.largest;
     struct choice best = { 0.0f, 0.0f };
     float reach = stats.rms;
     for (int i = 0; i < 100 && reach < end; i++, reach *= ratio) {

@@ -41,7 +41,7 @@ static void encode_block(const float * x, const float * weights, struct tn_block
         .first = -32.0f,
         .step = 1.0f,
         .largest = 127.0f,
-        .reach = 1.2f,
+        .reach = 1.5f,
         .rung = 1.06f,
         .fit = fit,
         .self = &in,

@@ -91,7 +91,7 @@ void tn_ternary_encode(const struct tn_ternary_type * type, const float * x, con
         .first = 1.0f,
         .step = 2.0f,
         .largest = 1.125f,
-        .reach = 1.2f,
+        .reach = 1.4f,
         .rung = 1.11f,
         .fit = fit,
         .self = &s,
