@@ -9,9 +9,19 @@
 
 #include "base/mem.h"
 #include "base/thread.h"
-#include "format/searched_rows.h"
 
 enum { SEARCH_LEN = 256, SEARCH_BYTES = 144 };
+
+static const struct searched_row {
+    const char * type;
+    int size; // of bytes
+    int weighted;
+    uint32_t x[SEARCH_LEN];
+    uint32_t w[SEARCH_LEN];
+    uint8_t bytes[SEARCH_BYTES];
+} searched_rows[] = {
+#include "format/searched_rows.def"
+};
 
 static void encode_or_fail(const float * x, const float * w, uint8_t * bytes) {
     static const struct {
