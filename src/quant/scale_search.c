@@ -23,7 +23,7 @@
 #include "quant/code.h"
 
 enum {
-    STARTS = 7,  // lines tried for a sub-block
+    STARTS = 13, // lines tried for a sub-block
     FITS = 2,    // least squares fits of each
     ROUNDS = 2,  // fits of d and dmin
     S_REACH = 2, // codes tried on either side
