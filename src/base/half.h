@@ -25,35 +25,33 @@ TN_INLINE uint32_t tn_f32_to_bits(float f) {
     return u;
 }
 
+// Both directions choose between results by masks instead of branching, so that loops over rows vectorise.
+TN_INLINE uint32_t tn_half_choose(int yes, uint32_t a, uint32_t b) {
+    const uint32_t mask = 0u - (uint32_t) yes;
+    return (a & mask) | (b & ~mask);
+}
+
 TN_INLINE float tn_f16_to_f32(uint16_t h) {
     const uint32_t sign = (uint32_t) (h & 0x8000u) << 16;
-    const uint32_t expo = (h >> 10) & 0x1fu;
-    const uint32_t mant = h & 0x3ffu;
-    if (expo == 0x1f) return tn_f32_from_bits(sign | 0x7f800000u | mant << 13);
-    if (expo != 0) return tn_f32_from_bits(sign | (expo + 112) << 23 | mant << 13);
-    // A subnormal is mant * 2^-24, exact in f32.
-    const float magnitude = (float) mant * 0x1p-24f;
-    return tn_f32_from_bits(sign | tn_f32_to_bits(magnitude));
+    const uint32_t mag = h & 0x7fffu;
+    // infinity and NaN keep the top exponent
+    const uint32_t normal = (mag << 13) + tn_half_choose(mag >= 0x7c00u, 224u << 23, 112u << 23);
+    const uint32_t subnormal = tn_f32_to_bits((float) (int32_t) mag * 0x1p-24f); // exact
+    return tn_f32_from_bits(sign | tn_half_choose(mag < 0x400u, subnormal, normal));
 }
 
 // A NaN becomes 0x7e00 with its sign; what is too large becomes infinity.
 TN_INLINE uint16_t tn_f16_from_f32(float f) {
     const uint32_t u = tn_f32_to_bits(f);
-    const uint16_t sign = (uint16_t) ((u >> 16) & 0x8000u);
+    const uint32_t sign = (u >> 16) & 0x8000u;
     const uint32_t mag = u & 0x7fffffffu;
-    if (mag > 0x7f800000u) return sign | 0x7e00u;
-    if (mag >= 0x477ff000u) return sign | 0x7c00u; // 65520 and above round to infinity
-    if (mag >= 0x38800000u) {                      // normal: rebias, round to nearest even
-        const uint32_t r = mag - 0x38000000u + 0xfffu + ((mag >> 13) & 1u);
-        return sign | (uint16_t) (r >> 13);
-    }
-    if (mag < 0x33000000u) return sign; // below half of the smallest subnormal
-    const uint32_t shift = 126u - (mag >> 23); // 14 .. 24
-    const uint32_t m = (mag & 0x7fffffu) | 0x800000u;
-    const uint32_t q = m >> shift;
-    const uint32_t rest = m & ((1u << shift) - 1u);
-    const uint32_t half = 1u << (shift - 1);
-    return sign | (uint16_t) (q + (rest > half || (rest == half && (q & 1u))));
+    // rebias, round to nearest even
+    const uint32_t normal = (mag - 0x38000000u + 0xfffu + ((mag >> 13) & 1u)) >> 13;
+    // beside 0.5 a float counts in units of the smallest half
+    const uint32_t subnormal = tn_f32_to_bits(tn_f32_from_bits(mag) + 0.5f) - 0x3f000000u;
+    const uint32_t huge = tn_half_choose(mag > 0x7f800000u, 0x7e00u, 0x7c00u);
+    const uint32_t finite = tn_half_choose(mag < 0x38800000u, subnormal, normal);
+    return (uint16_t) (sign | tn_half_choose(mag >= 0x477ff000u, huge, finite)); // 65520 rounds to infinity
 }
 
 // For scales of blocks: saturates at the largest finite half instead of becoming infinite.
@@ -63,7 +61,9 @@ TN_INLINE uint16_t tn_f16_scale(float f) {
     return tn_f16_from_f32(f);
 }
 
-TN_INLINE float tn_bf16_to_f32(uint16_t h) { return tn_f32_from_bits((uint32_t) h << 16); }
+TN_INLINE float tn_bf16_to_f32(uint16_t h) {
+    return tn_f32_from_bits((uint32_t) h << 16);
+}
 
 // A NaN keeps its upper bits and gets bit 6, so that it stays one; subnormals are kept.
 TN_INLINE uint16_t tn_bf16_from_f32(float f) {

@@ -11,10 +11,18 @@
 #include "base/compiler.h"
 #include "base/half.h"
 
-// A scale that a half can hold: what is larger saturates. A NaN becomes the lower bound.
+// v between lo and hi; one of them for a NaN. Both questions are about v itself: asked in turn, the compiler
+// would join them to branches, and loops would not vectorise.
+TN_INLINE float tn_code_clamp(float v, float lo, float hi) {
+    float r = v;
+    r = v > lo ? r : lo;
+    r = v < hi ? r : hi;
+    return r;
+}
+
+// A scale that a half can hold: what is larger saturates.
 TN_INLINE float tn_code_saturate(float d) {
-    d = d > -TN_F16_MAX ? d : -TN_F16_MAX;
-    return d < TN_F16_MAX ? d : TN_F16_MAX;
+    return tn_code_clamp(d, -TN_F16_MAX, TN_F16_MAX);
 }
 
 // 1/d, or 0 where that is no finite number.
@@ -23,23 +31,32 @@ TN_INLINE float tn_code_inverse(float d) {
     return fabsf(inverse) <= FLT_MAX ? inverse : 0.0f;
 }
 
-// v between lo and hi; lo for a NaN.
-TN_INLINE float tn_code_clamp(float v, float lo, float hi) {
-    v = v > lo ? v : lo;
-    return v < hi ? v : hi;
-}
-
 // Truncated, 0 .. top.
 TN_INLINE uint8_t tn_code_trunc(float v, float top) {
     return (uint8_t) tn_code_clamp(v, 0.0f, top);
 }
 
-// Rounded half away from zero, lo .. hi; exact, where trunc(v + 0.5) is not.
-TN_INLINE int tn_code_round(float v, int lo, int hi) {
-    v = tn_code_clamp(v, (float) lo, (float) hi);
+// Rounded half away from zero; exact, where trunc(v + 0.5) is not. v must fit an int.
+TN_INLINE int tn_code_round_inside(float v) {
     const int whole = (int) v;
     const float rest = v - (float) whole;
-    return whole + (rest >= 0.5f) - (rest <= -0.5f);
+    return whole + (int) (rest + rest);
+}
+
+// The same, lo .. hi.
+TN_INLINE int tn_code_round(float v, int lo, int hi) {
+    return tn_code_round_inside(tn_code_clamp(v, (float) lo, (float) hi));
+}
+
+// 32 codes of eight bits, as q8_0 and q8_1 have them. Two loops, as together they would not vectorise.
+TN_INLINE void tn_code_eight_bits(const float * x, float inverse, int8_t * codes) {
+    float v[32];
+    for (int i = 0; i < 32; i++) {
+        v[i] = tn_code_clamp(x[i] * inverse, -127.0f, 127.0f);
+    }
+    for (int i = 0; i < 32; i++) {
+        codes[i] = (int8_t) tn_code_round_inside(v[i]);
+    }
 }
 
 // Rounded half to even, for |v| below 2^22.

@@ -19,11 +19,8 @@ static void encode_ref(const float * restrict x, void * restrict y, int64_t n) {
     struct tn_block_q8_0 * b = y;
     for (int64_t i = 0; i < n / TN_Q8_0_LEN; i++, x += TN_Q8_0_LEN) {
         const float d = tn_code_saturate(tn_code_max_abs(x, TN_Q8_0_LEN) / 127.0f);
-        const float inverse = tn_code_inverse(d);
         b[i].d = tn_f16_from_f32(d);
-        for (int j = 0; j < TN_Q8_0_LEN; j++) {
-            b[i].qs[j] = (int8_t) tn_code_round(x[j] * inverse, -127, 127);
-        }
+        tn_code_eight_bits(x, tn_code_inverse(d), b[i].qs);
     }
 }
 

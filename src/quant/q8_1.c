@@ -19,12 +19,10 @@ static void encode_ref(const float * restrict x, void * restrict y, int64_t n) {
     struct tn_block_q8_1 * b = y;
     for (int64_t i = 0; i < n / TN_Q8_1_LEN; i++, x += TN_Q8_1_LEN) {
         const float d = tn_code_saturate(tn_code_max_abs(x, TN_Q8_1_LEN) / 127.0f);
-        const float inverse = tn_code_inverse(d);
+        tn_code_eight_bits(x, tn_code_inverse(d), b[i].qs);
         int sum = 0;
         for (int j = 0; j < TN_Q8_1_LEN; j++) {
-            const int q = tn_code_round(x[j] * inverse, -127, 127);
-            b[i].qs[j] = (int8_t) q;
-            sum += q;
+            sum += b[i].qs[j];
         }
         b[i].d = tn_f16_from_f32(d);
         b[i].s = tn_f16_scale((float) sum * d);
