@@ -15,7 +15,8 @@ bool tn_rule_types(const struct ggml_tensor * node, int first, int last, enum gg
 
 // These sizes; TN_RULE_ANY leaves one free.
 enum { TN_RULE_ANY = -1 };
-bool tn_rule_shape(const struct ggml_tensor * node, int i, int64_t ne0, int64_t ne1, int64_t ne2, int64_t ne3);
+bool tn_rule_shape(const struct ggml_tensor * node, int i, int64_t ne0, int64_t ne1, int64_t ne2,
+                   int64_t ne3);
 
 // Dense, in the order of the dimensions.
 bool tn_rule_contiguous(const struct ggml_tensor * node, int i);

@@ -28,7 +28,7 @@ struct op_node {
 
 // A row of a table: what it is made by, operator, type, then fields by name.
 #define OP_NODE(call, id, kind, ...)                                                                         \
-    { .t = (call), .op = GGML_OP_##id, .type = GGML_TYPE_##kind, __VA_ARGS__ }
+    { .t = (call), .op = (id), .type = (kind), __VA_ARGS__ }
 
 static inline int32_t op_f32(float f) {
     int32_t word;
@@ -121,18 +121,6 @@ static inline int op_check_teardown(void ** state) {
 }
 
 #define OP_CHECK_TEST(f) cmocka_unit_test_setup_teardown(f, op_check_setup, op_check_teardown)
-
-// The gradient of the sum of a result with respect to a parameter on which it depends, as the backward graph
-// has it. NULL with the error's text: refused.
-static inline struct ggml_tensor * op_check_gradient(struct ggml_context * ctx, struct ggml_tensor * result,
-                                                     struct ggml_tensor * param) {
-    struct ggml_tensor * loss = ggml_nelements(result) == 1 ? result : ggml_sum(ctx, result);
-    struct ggml_cgraph * g = ggml_new_graph_custom(ctx, 64, true);
-    ggml_set_loss(loss);
-    ggml_build_forward_expand(g, loss);
-    ggml_build_backward_expand(ctx, g, NULL);
-    return ggml_ext_graph_valid(g) ? ggml_graph_get_grad(g, param) : NULL;
-}
 
 static inline struct ggml_tensor * op_f32_tensor(struct ggml_context * ctx, int64_t ne0, int64_t ne1,
                                                  int64_t ne2, int64_t ne3) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // core/ops/conv.c: CONV_2D, CONV_2D_DW, CONV_3D, CONV_TRANSPOSE_1D, CONV_TRANSPOSE_2D, and the arithmetic of
 // windows.
-#include "op_check.h"
+#include "op/op_check.h"
 
 #include "core/ops/conv_int.h"
 
@@ -12,12 +12,12 @@ static void two_dimensions(void ** state) {
     struct ggml_tensor * half = ggml_new_tensor_4d(ctx, GGML_TYPE_F16, 2, 3, 4, 5);
     struct ggml_tensor * none = op_f32_tensor(ctx, 16, 12, 4, 0);
     const struct op_node nodes[] = {
-        OP_NODE(ggml_conv_2d_direct(ctx, k, x, 3, 2, 2, 1, 2, 2), CONV_2D, F32, .ne = { 6, 5, 5, 2 },
-                .params = { 3, 2, 2, 1, 2, 2 }, .src = { k, x }),
-        OP_NODE(ggml_conv_2d_direct(ctx, half, x, 1, 1, 0, 0, 1, 1), CONV_2D, F32, .ne = { 15, 10, 5, 2 },
-                .params = { 1, 1, 0, 0, 1, 1 }, .src = { half, x }),
-        OP_NODE(ggml_conv_2d_direct(ctx, k, none, 1, 1, 0, 0, 1, 1), CONV_2D, F32, .ne = { 15, 10, 5, 0 },
-                .params = { 1, 1, 0, 0, 1, 1 }, .src = { k, none }),
+        OP_NODE(ggml_conv_2d_direct(ctx, k, x, 3, 2, 2, 1, 2, 2), GGML_OP_CONV_2D, GGML_TYPE_F32,
+                .ne = { 6, 5, 5, 2 }, .params = { 3, 2, 2, 1, 2, 2 }, .src = { k, x }),
+        OP_NODE(ggml_conv_2d_direct(ctx, half, x, 1, 1, 0, 0, 1, 1), GGML_OP_CONV_2D, GGML_TYPE_F32,
+                .ne = { 15, 10, 5, 2 }, .params = { 1, 1, 0, 0, 1, 1 }, .src = { half, x }),
+        OP_NODE(ggml_conv_2d_direct(ctx, k, none, 1, 1, 0, 0, 1, 1), GGML_OP_CONV_2D, GGML_TYPE_F32,
+                .ne = { 15, 10, 5, 0 }, .params = { 1, 1, 0, 0, 1, 1 }, .src = { k, none }),
     };
     OP_CHECK_NODES(nodes);
 }
@@ -59,10 +59,11 @@ static void depthwise(void ** state) {
     struct ggml_tensor * first = op_f32_tensor(ctx, 6, 8, 9, 2); // channels first, seen as [8, 9, 6, 2]
     struct ggml_tensor * seen = ggml_permute(ctx, first, 2, 0, 1, 3);
     const struct op_node nodes[] = {
-        OP_NODE(ggml_conv_2d_dw_direct(ctx, k, x, 2, 1, 1, 0, 1, 2), CONV_2D_DW, F32, .ne = { 4, 5, 6, 2 },
-                .params = { 2, 1, 1, 0, 1, 2 }, .src = { k, x }),
-        OP_NODE(ggml_conv_2d_dw_direct(ctx, k, seen, 2, 1, 1, 0, 1, 2), CONV_2D_DW, F32, .ne = { 4, 5, 6, 2 },
-                .params = { 2, 1, 1, 0, 1, 2 }, .src = { k, seen }, .nb = { 24, 96, 4, 480 }),
+        OP_NODE(ggml_conv_2d_dw_direct(ctx, k, x, 2, 1, 1, 0, 1, 2), GGML_OP_CONV_2D_DW, GGML_TYPE_F32,
+                .ne = { 4, 5, 6, 2 }, .params = { 2, 1, 1, 0, 1, 2 }, .src = { k, x }),
+        OP_NODE(ggml_conv_2d_dw_direct(ctx, k, seen, 2, 1, 1, 0, 1, 2), GGML_OP_CONV_2D_DW, GGML_TYPE_F32,
+                .ne = { 4, 5, 6, 2 }, .params = { 2, 1, 1, 0, 1, 2 }, .src = { k, seen },
+                .nb = { 24, 96, 4, 480 }),
     };
     OP_CHECK_NODES(nodes);
     OP_CHECK_REFUSED(ggml_conv_2d_dw_direct(ctx, k, other, 1, 1, 0, 0, 1, 1),
@@ -75,9 +76,9 @@ static void three_dimensions(void ** state) {
     struct ggml_context * ctx = *state;
     struct ggml_tensor * k = op_f32_tensor(ctx, 1, 2, 3, 6); // 3 in, 2 out
     struct ggml_tensor * x = op_f32_tensor(ctx, 8, 9, 10, 12);
-    const struct op_node node =
-        OP_NODE(ggml_conv_3d_direct(ctx, k, x, 1, 2, 3, 0, 1, 2, 1, 2, 1, 3, 4, 2), CONV_3D, F32,
-                .ne = { 8, 5, 4, 8 }, .params = { 1, 2, 3, 0, 1, 2, 1, 2, 1, 3, 4, 2 }, .src = { k, x });
+    const struct op_node node = OP_NODE(ggml_conv_3d_direct(ctx, k, x, 1, 2, 3, 0, 1, 2, 1, 2, 1, 3, 4, 2),
+                                        GGML_OP_CONV_3D, GGML_TYPE_F32, .ne = { 8, 5, 4, 8 },
+                                        .params = { 1, 2, 3, 0, 1, 2, 1, 2, 1, 3, 4, 2 }, .src = { k, x });
     op_check_node(&node);
     OP_CHECK_REFUSED(ggml_conv_3d_direct(ctx, k, x, 1, 1, 1, 0, 0, 0, 1, 1, 1, 3, 4, 3),
                      "src0 must be [any, any, any, 9]");
@@ -98,10 +99,10 @@ static void transposed(void ** state) {
     struct ggml_tensor * k2 = op_f32_tensor(ctx, 2, 3, 5, 4);
     struct ggml_tensor * x2 = op_f32_tensor(ctx, 16, 12, 4, 2);
     const struct op_node nodes[] = {
-        OP_NODE(ggml_conv_transpose_1d(ctx, k1, x1, 3, 0, 1), CONV_TRANSPOSE_1D, F32, .ne = { 43, 5, 1, 1 },
-                .params = { 3, 0, 1 }, .src = { k1, x1 }),
-        OP_NODE(ggml_conv_transpose_2d_p0(ctx, k2, x2, 3), CONV_TRANSPOSE_2D, F32, .ne = { 47, 36, 5, 2 },
-                .params = { 3 }, .src = { k2, x2 }),
+        OP_NODE(ggml_conv_transpose_1d(ctx, k1, x1, 3, 0, 1), GGML_OP_CONV_TRANSPOSE_1D, GGML_TYPE_F32,
+                .ne = { 43, 5, 1, 1 }, .params = { 3, 0, 1 }, .src = { k1, x1 }),
+        OP_NODE(ggml_conv_transpose_2d_p0(ctx, k2, x2, 3), GGML_OP_CONV_TRANSPOSE_2D, GGML_TYPE_F32,
+                .ne = { 47, 36, 5, 2 }, .params = { 3 }, .src = { k2, x2 }),
     };
     OP_CHECK_NODES(nodes);
 }

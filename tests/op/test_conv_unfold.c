@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // core/ops/conv_unfold.c: which operators the forms of convolution consist of, and what they refuse.
-#include "op_check.h"
+#include "op/op_check.h"
 
 static void check_shape(const struct ggml_tensor * t, int64_t ne0, int64_t ne1, int64_t ne2, int64_t ne3) {
     if (tn_tensor_is_poisoned(t)) fail_msg("refused: %s", tn_error_text());
@@ -165,8 +165,8 @@ static void three_dimensions(void ** state) {
     struct ggml_tensor * turned = from(from(y, 0, GGML_OP_CONT), 0, GGML_OP_PERMUTE);
     struct ggml_tensor * product = from(from(turned, 0, GGML_OP_RESHAPE), 0, GGML_OP_MUL_MAT);
     const struct op_node cols =
-        OP_NODE(from(product, 0, GGML_OP_RESHAPE)->src[0], IM2COL_3D, F16, .ne = { 18, 8, 5, 16 },
-                .params = { 1, 2, 3, 0, 1, 2, 1, 2, 1, 3 }, .src = { k, x });
+        OP_NODE(from(product, 0, GGML_OP_RESHAPE)->src[0], GGML_OP_IM2COL_3D, GGML_TYPE_F16,
+                .ne = { 18, 8, 5, 16 }, .params = { 1, 2, 3, 0, 1, 2, 1, 2, 1, 3 }, .src = { k, x });
     op_check_node(&cols);
     check_shape(ggml_conv_3d(ctx, k, op_f32_tensor(ctx, 8, 9, 10, 0), 3, 1, 1, 1, 0, 0, 0, 1, 1, 1), 8, 8, 0,
                 0);

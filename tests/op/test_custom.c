@@ -1,26 +1,16 @@
 // SPDX-License-Identifier: MIT
 // core/ops/custom.c: MAP_CUSTOM1, MAP_CUSTOM2, MAP_CUSTOM3, CUSTOM and what they carry.
-#include "op_check.h"
+#include "op/op_check.h"
 
 #include "core/ops/custom.h"
 
-static void one(struct ggml_tensor * dst, const struct ggml_tensor * a, int ith, int nth, void * userdata) {
-    (void) dst, (void) a, (void) ith, (void) nth, (void) userdata;
-}
+// Nothing here is computed.
+static void never(void) {}
 
-static void two(struct ggml_tensor * dst, const struct ggml_tensor * a, const struct ggml_tensor * b, int ith,
-                int nth, void * userdata) {
-    (void) dst, (void) a, (void) b, (void) ith, (void) nth, (void) userdata;
-}
-
-static void three(struct ggml_tensor * dst, const struct ggml_tensor * a, const struct ggml_tensor * b,
-                  const struct ggml_tensor * c, int ith, int nth, void * userdata) {
-    (void) dst, (void) a, (void) b, (void) c, (void) ith, (void) nth, (void) userdata;
-}
-
-static void any(struct ggml_tensor * dst, int ith, int nth, void * userdata) {
-    (void) dst, (void) ith, (void) nth, (void) userdata;
-}
+static const ggml_custom1_op_t one = (ggml_custom1_op_t) never;
+static const ggml_custom2_op_t two = (ggml_custom2_op_t) never;
+static const ggml_custom3_op_t three = (ggml_custom3_op_t) never;
+static const ggml_custom_op_t any = (ggml_custom_op_t) never;
 
 // The words that the interface prescribes: function at byte 0, n_tasks at 8, userdata at 16.
 static void fill_words(struct op_node * node, const void * fun, int32_t n_tasks, void * userdata) {
@@ -34,25 +24,22 @@ static void maps(void ** state) {
     struct ggml_tensor * a = ggml_set_name(ggml_new_tensor_2d(ctx, GGML_TYPE_Q4_0, 64, 3), "a");
     struct ggml_tensor * b = op_f32_tensor(ctx, 2, 1, 1, 1);
     struct ggml_tensor * c = op_f32_tensor(ctx, 5, 1, 1, 1);
-    const ggml_custom1_op_t f1 = one;
-    const ggml_custom2_op_t f2 = two;
-    const ggml_custom3_op_t f3 = three;
     int data = 0;
     struct op_node nodes[] = {
-        OP_NODE(ggml_map_custom1(ctx, a, one, 4, &data), MAP_CUSTOM1, Q4_0, .ne = { 64, 3, 1, 1 },
-                .src = { a }),
-        OP_NODE(ggml_map_custom2(ctx, a, b, two, 4, &data), MAP_CUSTOM2, Q4_0, .ne = { 64, 3, 1, 1 },
-                .src = { a, b }),
-        OP_NODE(ggml_map_custom3(ctx, a, b, c, three, 4, &data), MAP_CUSTOM3, Q4_0, .ne = { 64, 3, 1, 1 },
-                .src = { a, b, c }),
-        OP_NODE(ggml_map_custom1_inplace(ctx, a, one, 4, &data), MAP_CUSTOM1, Q4_0, .ne = { 64, 3, 1, 1 },
-                .src = { a }, .base = a, .name = "a (view)"),
-        OP_NODE(ggml_map_custom2_inplace(ctx, a, b, two, 4, &data), MAP_CUSTOM2, Q4_0, .ne = { 64, 3, 1, 1 },
-                .src = { a, b }, .base = a, .name = "a (view)"),
-        OP_NODE(ggml_map_custom3_inplace(ctx, a, b, c, three, 4, &data), MAP_CUSTOM3, Q4_0,
+        OP_NODE(ggml_map_custom1(ctx, a, one, 4, &data), GGML_OP_MAP_CUSTOM1, GGML_TYPE_Q4_0,
+                .ne = { 64, 3, 1, 1 }, .src = { a }),
+        OP_NODE(ggml_map_custom2(ctx, a, b, two, 4, &data), GGML_OP_MAP_CUSTOM2, GGML_TYPE_Q4_0,
+                .ne = { 64, 3, 1, 1 }, .src = { a, b }),
+        OP_NODE(ggml_map_custom3(ctx, a, b, c, three, 4, &data), GGML_OP_MAP_CUSTOM3, GGML_TYPE_Q4_0,
+                .ne = { 64, 3, 1, 1 }, .src = { a, b, c }),
+        OP_NODE(ggml_map_custom1_inplace(ctx, a, one, 4, &data), GGML_OP_MAP_CUSTOM1, GGML_TYPE_Q4_0,
+                .ne = { 64, 3, 1, 1 }, .src = { a }, .base = a, .name = "a (view)"),
+        OP_NODE(ggml_map_custom2_inplace(ctx, a, b, two, 4, &data), GGML_OP_MAP_CUSTOM2, GGML_TYPE_Q4_0,
+                .ne = { 64, 3, 1, 1 }, .src = { a, b }, .base = a, .name = "a (view)"),
+        OP_NODE(ggml_map_custom3_inplace(ctx, a, b, c, three, 4, &data), GGML_OP_MAP_CUSTOM3, GGML_TYPE_Q4_0,
                 .ne = { 64, 3, 1, 1 }, .src = { a, b, c }, .base = a, .name = "a (view)"),
     };
-    const void * functions[] = { &f1, &f2, &f3 };
+    const void * functions[] = { &one, &two, &three };
     for (int i = 0; i < 6; i++)
         fill_words(&nodes[i], functions[i % 3], 4, &data);
     OP_CHECK_NODES(nodes);
@@ -82,20 +69,19 @@ static void customs(void ** state) {
     struct ggml_tensor * a = ggml_set_name(op_f32_tensor(ctx, 2, 3, 1, 1), "a");
     struct ggml_tensor * b = op_f32_tensor(ctx, 5, 1, 1, 1);
     struct ggml_tensor * args[] = { a, NULL, b, a, a, a, a, a, a };
-    const ggml_custom_op_t f = any;
     const int32_t all = GGML_N_TASKS_MAX;
     struct op_node nodes[] = {
-        OP_NODE(ggml_custom_4d(ctx, GGML_TYPE_I32, 4, 3, 2, 1, args, 3, any, all, NULL), CUSTOM, I32,
-                .ne = { 4, 3, 2, 1 }, .src = { a, NULL, b }),
-        OP_NODE(ggml_custom_4d(ctx, GGML_TYPE_F16, 4, 1, 1, 1, NULL, 0, any, all, NULL), CUSTOM, F16,
-                .ne = { 4, 1, 1, 1 }),
-        OP_NODE(ggml_custom_4d(ctx, GGML_TYPE_F16, 4, 1, 1, 1, args, 9, any, all, NULL), CUSTOM, F16,
-                .ne = { 4, 1, 1, 1 }, .src = { a, NULL, b, a, a, a, a, a, a }),
-        OP_NODE(ggml_custom_inplace(ctx, a, args, 8, any, all, NULL), CUSTOM, F32, .ne = { 2, 3, 1, 1 },
-                .src = { a, a, NULL, b, a, a, a, a, a }, .base = a, .name = "a (view)"),
+        OP_NODE(ggml_custom_4d(ctx, GGML_TYPE_I32, 4, 3, 2, 1, args, 3, any, all, NULL), GGML_OP_CUSTOM,
+                GGML_TYPE_I32, .ne = { 4, 3, 2, 1 }, .src = { a, NULL, b }),
+        OP_NODE(ggml_custom_4d(ctx, GGML_TYPE_F16, 4, 1, 1, 1, NULL, 0, any, all, NULL), GGML_OP_CUSTOM,
+                GGML_TYPE_F16, .ne = { 4, 1, 1, 1 }),
+        OP_NODE(ggml_custom_4d(ctx, GGML_TYPE_F16, 4, 1, 1, 1, args, 9, any, all, NULL), GGML_OP_CUSTOM,
+                GGML_TYPE_F16, .ne = { 4, 1, 1, 1 }, .src = { a, NULL, b, a, a, a, a, a, a }),
+        OP_NODE(ggml_custom_inplace(ctx, a, args, 8, any, all, NULL), GGML_OP_CUSTOM, GGML_TYPE_F32,
+                .ne = { 2, 3, 1, 1 }, .src = { a, a, NULL, b, a, a, a, a, a }, .base = a, .name = "a (view)"),
     };
     for (int i = 0; i < 4; i++)
-        fill_words(&nodes[i], &f, all, NULL);
+        fill_words(&nodes[i], &any, all, NULL);
     OP_CHECK_NODES(nodes);
 }
 

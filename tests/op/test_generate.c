@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // core/ops/generate.c: ARANGE, TIMESTEP_EMBEDDING, FILL.
-#include "op_check.h"
+#include "op/op_check.h"
 
 #include <math.h>
 
@@ -36,10 +36,10 @@ static void embeddings(void ** state) {
     struct ggml_context * ctx = *state;
     struct ggml_tensor * t = ggml_new_tensor_1d(ctx, GGML_TYPE_F32, 5);
     const struct op_node nodes[] = {
-        OP_NODE(ggml_timestep_embedding(ctx, t, 32, 10000), TIMESTEP_EMBEDDING, F32, .ne = { 32, 5, 1, 1 },
-                .params = { 32, 10000 }, .src = { t }),
-        OP_NODE(ggml_timestep_embedding(ctx, t, 7, 100), TIMESTEP_EMBEDDING, F32, .ne = { 7, 5, 1, 1 },
-                .params = { 7, 100 }, .src = { t }),
+        OP_NODE(ggml_timestep_embedding(ctx, t, 32, 10000), GGML_OP_TIMESTEP_EMBEDDING, GGML_TYPE_F32,
+                .ne = { 32, 5, 1, 1 }, .params = { 32, 10000 }, .src = { t }),
+        OP_NODE(ggml_timestep_embedding(ctx, t, 7, 100), GGML_OP_TIMESTEP_EMBEDDING, GGML_TYPE_F32,
+                .ne = { 7, 5, 1, 1 }, .params = { 7, 100 }, .src = { t }),
     };
     OP_CHECK_NODES(nodes);
     OP_CHECK_REFUSED(ggml_timestep_embedding(ctx, t, 0, 100), "dim must be above 0, is 0");
@@ -55,11 +55,11 @@ static void fills(void ** state) {
     struct ggml_tensor * whole = ggml_new_tensor_2d(ctx, GGML_TYPE_I32, 3, 4);
     struct ggml_tensor * strided = op_strided_tensor(ctx, GGML_TYPE_F32, 3, 4, 1, 1);
     const struct op_node nodes[] = {
-        OP_NODE(ggml_fill(ctx, a, 2.5f), FILL, F32, .ne = { 3, 4, 5, 6 }, .params = { op_f32(2.5f) },
-                .src = { a }),
-        OP_NODE(ggml_fill_inplace(ctx, a, -1), FILL, F32, .ne = { 3, 4, 5, 6 }, .params = { op_f32(-1) },
-                .src = { a }, .base = a, .name = "a (view)"),
-        OP_NODE(ggml_fill(ctx, half, 0), FILL, F16, .ne = { 3, 4, 1, 1 }, .src = { half }),
+        OP_NODE(ggml_fill(ctx, a, 2.5f), GGML_OP_FILL, GGML_TYPE_F32, .ne = { 3, 4, 5, 6 },
+                .params = { op_f32(2.5f) }, .src = { a }),
+        OP_NODE(ggml_fill_inplace(ctx, a, -1), GGML_OP_FILL, GGML_TYPE_F32, .ne = { 3, 4, 5, 6 },
+                .params = { op_f32(-1) }, .src = { a }, .base = a, .name = "a (view)"),
+        OP_NODE(ggml_fill(ctx, half, 0), GGML_OP_FILL, GGML_TYPE_F16, .ne = { 3, 4, 1, 1 }, .src = { half }),
     };
     OP_CHECK_NODES(nodes);
     OP_CHECK_REFUSED(ggml_fill(ctx, whole, 1), "src0 must be f32 or f16, is i32");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // core/ops/hyper.c: DSV4_HC_COMB, DSV4_HC_PRE, DSV4_HC_POST.
-#include "op_check.h"
+#include "op/op_check.h"
 
 static void comb(void ** state) {
     struct ggml_context * ctx = *state;
@@ -8,7 +8,7 @@ static void comb(void ** state) {
     struct ggml_tensor * scale = op_f32_tensor(ctx, 3, 1, 1, 1);
     struct ggml_tensor * base = op_f32_tensor(ctx, 24, 1, 1, 1);
     const struct op_node node =
-        OP_NODE(ggml_dsv4_hc_comb(ctx, mixes, scale, base, 1e-6f, 20), DSV4_HC_COMB, F32,
+        OP_NODE(ggml_dsv4_hc_comb(ctx, mixes, scale, base, 1e-6f, 20), GGML_OP_DSV4_HC_COMB, GGML_TYPE_F32,
                 .ne = { 4, 4, 7, 1 }, .params = { op_f32(1e-6f), 20 }, .src = { mixes, scale, base });
     op_check_node(&node);
     struct ggml_tensor * half = ggml_new_tensor_2d(ctx, GGML_TYPE_F16, 24, 7);
@@ -29,10 +29,10 @@ static void pre(void ** state) {
     struct ggml_tensor * w = op_f32_tensor(ctx, 5, 7, 1, 1);
     struct ggml_tensor * gate = op_strided_tensor(ctx, GGML_TYPE_F32, 32, 5, 7, 1);
     const struct op_node nodes[] = {
-        OP_NODE(ggml_dsv4_hc_pre(ctx, x, w), DSV4_HC_PRE, F32, .ne = { 32, 7, 1, 1 },
+        OP_NODE(ggml_dsv4_hc_pre(ctx, x, w), GGML_OP_DSV4_HC_PRE, GGML_TYPE_F32, .ne = { 32, 7, 1, 1 },
                 .params = { op_f32(1), 0 }, .src = { x, w }),
-        OP_NODE(ggml_dsv4_hc_pre_gated(ctx, x, gate, 0.25f), DSV4_HC_PRE, F32, .ne = { 32, 7, 1, 1 },
-                .params = { op_f32(0.25f), 1 }, .src = { x, gate }),
+        OP_NODE(ggml_dsv4_hc_pre_gated(ctx, x, gate, 0.25f), GGML_OP_DSV4_HC_PRE, GGML_TYPE_F32,
+                .ne = { 32, 7, 1, 1 }, .params = { op_f32(0.25f), 1 }, .src = { x, gate }),
     };
     OP_CHECK_NODES(nodes);
     struct ggml_tensor * half = ggml_new_tensor_2d(ctx, GGML_TYPE_F16, 5, 7);
@@ -51,10 +51,10 @@ static void post(void ** state) {
     struct ggml_tensor * p = op_f32_tensor(ctx, 5, 7, 1, 1);
     struct ggml_tensor * c = op_f32_tensor(ctx, 5, 5, 7, 1);
     const struct op_node nodes[] = {
-        OP_NODE(ggml_dsv4_hc_post(ctx, x, r, p, c), DSV4_HC_POST, F32, .ne = { 32, 5, 7, 1 },
-                .src = { x, r, p, c }),
-        OP_NODE(ggml_dsv4_hc_post(ctx, x, r, p, NULL), DSV4_HC_POST, F32, .ne = { 32, 5, 7, 1 },
-                .src = { x, r, p }),
+        OP_NODE(ggml_dsv4_hc_post(ctx, x, r, p, c), GGML_OP_DSV4_HC_POST, GGML_TYPE_F32,
+                .ne = { 32, 5, 7, 1 }, .src = { x, r, p, c }),
+        OP_NODE(ggml_dsv4_hc_post(ctx, x, r, p, NULL), GGML_OP_DSV4_HC_POST, GGML_TYPE_F32,
+                .ne = { 32, 5, 7, 1 }, .src = { x, r, p }),
     };
     OP_CHECK_NODES(nodes);
     struct ggml_tensor * half = ggml_new_tensor_3d(ctx, GGML_TYPE_F16, 5, 5, 7);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // core/ops/im2col.c: IM2COL, IM2COL_BACK, IM2COL_3D, COL2IM_1D.
-#include "op_check.h"
+#include "op/op_grad.h"
 
 static void unfolding(void ** state) {
     struct ggml_context * ctx = *state;
@@ -9,12 +9,12 @@ static void unfolding(void ** state) {
     struct ggml_tensor * k1 = op_f32_tensor(ctx, 4, 3, 5, 1);
     struct ggml_tensor * x1 = op_f32_tensor(ctx, 14, 3, 2, 1);
     const struct op_node nodes[] = {
-        OP_NODE(ggml_im2col(ctx, k, x, 3, 2, 2, 1, 2, 2, true, GGML_TYPE_F16), IM2COL, F16,
+        OP_NODE(ggml_im2col(ctx, k, x, 3, 2, 2, 1, 2, 2, true, GGML_TYPE_F16), GGML_OP_IM2COL, GGML_TYPE_F16,
                 .ne = { 24, 6, 5, 2 }, .params = { 3, 2, 2, 1, 2, 2, 1 }, .src = { k, x }),
-        OP_NODE(ggml_im2col(ctx, k, x, 1, 1, 0, 0, 1, 1, true, GGML_TYPE_F32), IM2COL, F32,
+        OP_NODE(ggml_im2col(ctx, k, x, 1, 1, 0, 0, 1, 1, true, GGML_TYPE_F32), GGML_OP_IM2COL, GGML_TYPE_F32,
                 .ne = { 24, 15, 10, 2 }, .params = { 1, 1, 0, 0, 1, 1, 1 }, .src = { k, x }),
-        OP_NODE(ggml_im2col(ctx, k1, x1, 3, 0, 3, 0, 2, 0, false, GGML_TYPE_F32), IM2COL, F32,
-                .ne = { 12, 5, 2, 1 }, .params = { 3, 0, 3, 0, 2, 0, 0 }, .src = { k1, x1 }),
+        OP_NODE(ggml_im2col(ctx, k1, x1, 3, 0, 3, 0, 2, 0, false, GGML_TYPE_F32), GGML_OP_IM2COL,
+                GGML_TYPE_F32, .ne = { 12, 5, 2, 1 }, .params = { 3, 0, 3, 0, 2, 0, 0 }, .src = { k1, x1 }),
     };
     OP_CHECK_NODES(nodes);
 }
@@ -50,7 +50,7 @@ static void folding_back(void ** state) {
     struct ggml_tensor * k = ggml_new_tensor_4d(ctx, GGML_TYPE_F16, 2, 3, 4, 5);
     struct ggml_tensor * g = op_f32_tensor(ctx, 24, 6, 5, 2);
     const struct op_node node =
-        OP_NODE(ggml_im2col_back(ctx, g, k, ne, 3, 2, 2, 1, 2, 2, true), IM2COL_BACK, F32,
+        OP_NODE(ggml_im2col_back(ctx, g, k, ne, 3, 2, 2, 1, 2, 2, true), GGML_OP_IM2COL_BACK, GGML_TYPE_F32,
                 .ne = { 16, 12, 4, 2 }, .params = { 3, 2, 2, 1, 2, 2, 1 }, .src = { g, k });
     op_check_node(&node);
     OP_CHECK_REFUSED(ggml_im2col_back(ctx, g, k, other, 3, 2, 2, 1, 2, 2, true),
@@ -64,20 +64,21 @@ static void folding_back(void ** state) {
 
 static void the_gradient_is_for_the_data_alone(void ** state) {
     struct ggml_context * ctx = *state;
-    struct ggml_tensor * k = op_f32_tensor(ctx, 2, 3, 4, 5);
-    struct ggml_tensor * x = op_f32_tensor(ctx, 16, 12, 4, 2);
-    ggml_set_param(ggml_set_name(x, "x"));
-    struct ggml_tensor * cols = ggml_im2col(ctx, k, x, 3, 2, 2, 1, 2, 2, true, GGML_TYPE_F32);
-    struct ggml_tensor * grad = op_check_gradient(ctx, cols, x);
-    assert_non_null(grad);
-    const struct op_node node =
-        OP_NODE(grad, IM2COL_BACK, F32, .ne = { 16, 12, 4, 2 }, .params = { 3, 2, 2, 1, 2, 2, 1 },
-                .src = { grad->src[0], k }, .name = "grad for x");
-    op_check_node(&node);
-    ggml_set_param(k);
-    tn_error_clear();
-    assert_null(op_check_gradient(ctx, cols, k));
-    assert_string_equal(tn_error_text(), "");
+    struct ggml_tensor * k = op_param(ctx, "k", 2, 3, 4, 5);
+    struct ggml_tensor * x = op_param(ctx, "x", 16, 12, 4, 2);
+    const struct op_grad d = op_backward(ctx, ggml_im2col(ctx, k, x, 3, 2, 2, 1, 2, 2, true, GGML_TYPE_F32));
+    OP_GRAD(d, x, "IM2COL_BACK(g, k)");
+    OP_GRAD(d, k, NULL);
+    const int32_t words[] = { 3, 2, 2, 1, 2, 2, 1 };
+    assert_memory_equal(ggml_graph_get_grad(d.graph, x)->op_params, words, sizeof(words));
+}
+
+static void three_have_none(void ** state) {
+    struct ggml_context * ctx = *state;
+    struct ggml_tensor * x = op_param(ctx, "x", 8, 6, 6, 4);
+    struct ggml_tensor * k = op_leaf(ctx, "k", 1, 3, 2, 6);
+    struct ggml_tensor * y = ggml_im2col_3d(ctx, k, x, 2, 1, 1, 2, 0, 1, 1, 2, 2, 1, GGML_TYPE_F32);
+    OP_GRAD_REFUSED(op_backward(ctx, y), "IM2COL_3D");
 }
 
 static void three_dimensions(void ** state) {
@@ -85,9 +86,9 @@ static void three_dimensions(void ** state) {
     const enum ggml_type f32 = GGML_TYPE_F32;
     struct ggml_tensor * k = op_f32_tensor(ctx, 1, 3, 2, 6);
     struct ggml_tensor * x = op_f32_tensor(ctx, 8, 6, 6, 4);
-    const struct op_node node =
-        OP_NODE(ggml_im2col_3d(ctx, k, x, 2, 1, 1, 2, 0, 1, 1, 2, 2, 1, GGML_TYPE_F16), IM2COL_3D, F16,
-                .ne = { 12, 8, 4, 8 }, .params = { 1, 1, 2, 0, 1, 1, 2, 2, 1, 2 }, .src = { k, x });
+    const struct op_node node = OP_NODE(
+        ggml_im2col_3d(ctx, k, x, 2, 1, 1, 2, 0, 1, 1, 2, 2, 1, GGML_TYPE_F16), GGML_OP_IM2COL_3D,
+        GGML_TYPE_F16, .ne = { 12, 8, 4, 8 }, .params = { 1, 1, 2, 0, 1, 1, 2, 2, 1, 2 }, .src = { k, x });
     op_check_node(&node);
     OP_CHECK_REFUSED(ggml_im2col_3d(ctx, k, x, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1, f32), "IC must be above 0");
     OP_CHECK_REFUSED(ggml_im2col_3d(ctx, k, x, (int64_t) 1 << 32, 1, 1, 1, 0, 0, 0, 1, 1, 1, f32),
@@ -106,7 +107,7 @@ static void folding_one_dimension(void ** state) {
     struct ggml_tensor * deep = op_f32_tensor(ctx, 24, 5, 2, 1);
     struct ggml_tensor * strided = op_strided_tensor(ctx, GGML_TYPE_F32, 24, 5, 1, 1);
     const struct op_node nodes[] = {
-        OP_NODE(ggml_col2im_1d(ctx, a, 3, 4, 2), COL2IM_1D, BF16, .ne = { 14, 4, 1, 1 },
+        OP_NODE(ggml_col2im_1d(ctx, a, 3, 4, 2), GGML_OP_COL2IM_1D, GGML_TYPE_BF16, .ne = { 14, 4, 1, 1 },
                 .params = { 3, 4, 2 }, .src = { a }),
     };
     OP_CHECK_NODES(nodes);
@@ -121,9 +122,13 @@ static void folding_one_dimension(void ** state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        OP_CHECK_TEST(unfolding),        OP_CHECK_TEST(unfolding_refused),
-        OP_CHECK_TEST(folding_back),     OP_CHECK_TEST(the_gradient_is_for_the_data_alone),
-        OP_CHECK_TEST(three_dimensions), OP_CHECK_TEST(folding_one_dimension),
+        OP_CHECK_TEST(unfolding),
+        OP_CHECK_TEST(unfolding_refused),
+        OP_CHECK_TEST(folding_back),
+        OP_CHECK_TEST(the_gradient_is_for_the_data_alone),
+        OP_CHECK_TEST(three_have_none),
+        OP_CHECK_TEST(three_dimensions),
+        OP_CHECK_TEST(folding_one_dimension),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

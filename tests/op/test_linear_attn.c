@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // core/ops/linear_attn.c: GATED_LINEAR_ATTN, GATED_DELTA_NET, LIGHTNING_INDEXER.
-#include "op_check.h"
+#include "op/op_check.h"
 
 static void gated_linear(void ** state) {
     struct ggml_context * ctx = *state;
@@ -10,7 +10,7 @@ static void gated_linear(void ** state) {
     struct ggml_tensor * g = op_f32_tensor(ctx, 8, 3, 12, 1);
     struct ggml_tensor * s = op_f32_tensor(ctx, 192, 2, 1, 1);
     const struct op_node node =
-        OP_NODE(ggml_gated_linear_attn(ctx, k, v, q, g, s, 0.5f), GATED_LINEAR_ATTN, F32,
+        OP_NODE(ggml_gated_linear_attn(ctx, k, v, q, g, s, 0.5f), GGML_OP_GATED_LINEAR_ATTN, GGML_TYPE_F32,
                 .ne = { 24, 28, 1, 1 }, .params = { op_f32(0.5f) }, .src = { k, v, q, g, s });
     op_check_node(&node);
     struct ggml_tensor * other = op_f32_tensor(ctx, 8, 3, 6, 1);
@@ -51,10 +51,11 @@ static void gated_delta(void ** state) {
     more.n_states = 3;
     more.g = op_f32_tensor(ctx, 16, 4, 7, 6);
     const struct op_node nodes[] = {
-        OP_NODE(delta(ctx, &one), GATED_DELTA_NET, F32, .ne = { 64, 7 * 6 + 16 * 6, 1, 1 }, .params = { 1 },
-                .src = { one.q, one.k, one.v, one.g, one.beta, one.state }),
-        OP_NODE(delta(ctx, &more), GATED_DELTA_NET, F32, .ne = { 64, 7 * 6 + 3 * 16 * 6, 1, 1 },
-                .params = { 3 }, .src = { one.q, one.k, one.v, more.g, one.beta, one.state }),
+        OP_NODE(delta(ctx, &one), GGML_OP_GATED_DELTA_NET, GGML_TYPE_F32, .ne = { 64, 7 * 6 + 16 * 6, 1, 1 },
+                .params = { 1 }, .src = { one.q, one.k, one.v, one.g, one.beta, one.state }),
+        OP_NODE(delta(ctx, &more), GGML_OP_GATED_DELTA_NET, GGML_TYPE_F32,
+                .ne = { 64, 7 * 6 + 3 * 16 * 6, 1, 1 }, .params = { 3 },
+                .src = { one.q, one.k, one.v, more.g, one.beta, one.state }),
     };
     OP_CHECK_NODES(nodes);
 }
@@ -100,8 +101,8 @@ static void indexer(void ** state) {
     struct ggml_tensor * k = ggml_new_tensor_4d(ctx, GGML_TYPE_Q8_0, 32, 1, 9, 6);
     struct ggml_tensor * w = op_f32_tensor(ctx, 4, 5, 1, 6);
     struct ggml_tensor * m = ggml_new_tensor_4d(ctx, GGML_TYPE_F16, 9, 5, 1, 3);
-    const struct op_node node = OP_NODE(ggml_lightning_indexer(ctx, q, k, w, m), LIGHTNING_INDEXER, F32,
-                                        .ne = { 9, 5, 1, 6 }, .src = { q, k, w, m });
+    const struct op_node node = OP_NODE(ggml_lightning_indexer(ctx, q, k, w, m), GGML_OP_LIGHTNING_INDEXER,
+                                        GGML_TYPE_F32, .ne = { 9, 5, 1, 6 }, .src = { q, k, w, m });
     op_check_node(&node);
     struct ggml_tensor * two_heads = op_f32_tensor(ctx, 32, 2, 9, 6);
     struct ggml_tensor * four = ggml_new_tensor_4d(ctx, GGML_TYPE_F16, 9, 5, 1, 4);

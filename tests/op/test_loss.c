@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // core/ops/loss.c: CROSS_ENTROPY_LOSS, CROSS_ENTROPY_LOSS_BACK, OPT_STEP_ADAMW, OPT_STEP_SGD.
-#include "op_check.h"
+#include "op/op_grad.h"
 
 static void losses(void ** state) {
     struct ggml_context * ctx = *state;
@@ -8,10 +8,10 @@ static void losses(void ** state) {
     struct ggml_tensor * labels = op_f32_tensor(ctx, 22, 6, 2, 1);
     struct ggml_tensor * g = op_f32_tensor(ctx, 1, 1, 1, 1);
     const struct op_node nodes[] = {
-        OP_NODE(ggml_cross_entropy_loss(ctx, logits, labels), CROSS_ENTROPY_LOSS, F32, .ne = { 1, 1, 1, 1 },
-                .src = { logits, labels }),
-        OP_NODE(ggml_cross_entropy_loss_back(ctx, g, logits, labels), CROSS_ENTROPY_LOSS_BACK, F32,
-                .ne = { 22, 6, 2, 1 }, .src = { g, logits, labels }),
+        OP_NODE(ggml_cross_entropy_loss(ctx, logits, labels), GGML_OP_CROSS_ENTROPY_LOSS, GGML_TYPE_F32,
+                .ne = { 1, 1, 1, 1 }, .src = { logits, labels }),
+        OP_NODE(ggml_cross_entropy_loss_back(ctx, g, logits, labels), GGML_OP_CROSS_ENTROPY_LOSS_BACK,
+                GGML_TYPE_F32, .ne = { 22, 6, 2, 1 }, .src = { g, logits, labels }),
     };
     OP_CHECK_NODES(nodes);
     struct ggml_tensor * other = op_f32_tensor(ctx, 22, 6, 1, 1);
@@ -23,17 +23,13 @@ static void losses(void ** state) {
 
 static void the_gradient_is_for_the_logits_alone(void ** state) {
     struct ggml_context * ctx = *state;
-    struct ggml_tensor * logits = op_f32_tensor(ctx, 22, 6, 2, 1);
-    struct ggml_tensor * labels = op_f32_tensor(ctx, 22, 6, 2, 1);
-    ggml_set_param(ggml_set_name(logits, "x"));
-    struct ggml_tensor * grad = op_check_gradient(ctx, ggml_cross_entropy_loss(ctx, logits, labels), logits);
-    assert_non_null(grad);
-    const struct op_node node = OP_NODE(grad, CROSS_ENTROPY_LOSS_BACK, F32, .ne = { 22, 6, 2, 1 },
-                                        .src = { grad->src[0], logits, labels }, .name = "grad for x");
-    op_check_node(&node);
+    struct ggml_tensor * logits = op_param(ctx, "logits", 22, 6, 2, 1);
+    struct ggml_tensor * labels = op_leaf(ctx, "labels", 22, 6, 2, 1);
+    const struct op_grad d = op_backward(ctx, ggml_cross_entropy_loss(ctx, logits, labels));
+    OP_GRAD(d, logits, "CROSS_ENTROPY_LOSS_BACK(g, logits, labels)");
     ggml_set_param(labels);
-    assert_null(op_check_gradient(ctx, ggml_cross_entropy_loss(ctx, logits, labels), labels));
-    assert_contains(tn_error_text(), "labels have no gradient");
+    OP_GRAD_REFUSED(op_backward(ctx, ggml_cross_entropy_loss(ctx, logits, labels)),
+                    "labels have no gradient");
 }
 
 struct step {
@@ -57,11 +53,11 @@ static void steps(void ** state) {
     struct ggml_context * ctx = *state;
     const struct step s = step(ctx);
     const struct op_node nodes[] = {
-        OP_NODE(ggml_opt_step_adamw(ctx, s.w, s.g, s.m, s.v, s.adamw), OPT_STEP_ADAMW, F32,
+        OP_NODE(ggml_opt_step_adamw(ctx, s.w, s.g, s.m, s.v, s.adamw), GGML_OP_OPT_STEP_ADAMW, GGML_TYPE_F32,
                 .ne = { 14, 4, 3, 1 }, .src = { s.w, s.g, s.m, s.v, s.adamw }, .base = s.w,
                 .name = "w (view)"),
-        OP_NODE(ggml_opt_step_sgd(ctx, s.w, s.g, s.sgd), OPT_STEP_SGD, F32, .ne = { 14, 4, 3, 1 },
-                .src = { s.w, s.g, s.sgd }, .base = s.w, .name = "w (view)"),
+        OP_NODE(ggml_opt_step_sgd(ctx, s.w, s.g, s.sgd), GGML_OP_OPT_STEP_SGD, GGML_TYPE_F32,
+                .ne = { 14, 4, 3, 1 }, .src = { s.w, s.g, s.sgd }, .base = s.w, .name = "w (view)"),
     };
     OP_CHECK_NODES(nodes);
     assert_int_equal(tn_op_get(GGML_OP_OPT_STEP_ADAMW)->state, 1u << 2 | 1u << 3);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // core/ops/pool.c: POOL_1D, POOL_2D, POOL_2D_BACK.
-#include "op_check.h"
+#include "op/op_grad.h"
 
 #include <math.h>
 
@@ -10,10 +10,10 @@ static void one_dimension(void ** state) {
     struct ggml_tensor * half = ggml_new_tensor_2d(ctx, GGML_TYPE_F16, 11, 5);
     const enum ggml_op_pool max = GGML_OP_POOL_MAX;
     const struct op_node nodes[] = {
-        OP_NODE(ggml_pool_1d(ctx, a, max, 2, 2, 0), POOL_1D, F32, .ne = { 14, 4, 2, 3 },
+        OP_NODE(ggml_pool_1d(ctx, a, max, 2, 2, 0), GGML_OP_POOL_1D, GGML_TYPE_F32, .ne = { 14, 4, 2, 3 },
                 .params = { 0, 2, 2, 0 }, .src = { a }),
-        OP_NODE(ggml_pool_1d(ctx, half, GGML_OP_POOL_AVG, 4, 3, 2), POOL_1D, F32, .ne = { 4, 5, 1, 1 },
-                .params = { 1, 4, 3, 2 }, .src = { half }),
+        OP_NODE(ggml_pool_1d(ctx, half, GGML_OP_POOL_AVG, 4, 3, 2), GGML_OP_POOL_1D, GGML_TYPE_F32,
+                .ne = { 4, 5, 1, 1 }, .params = { 1, 4, 3, 2 }, .src = { half }),
     };
     OP_CHECK_NODES(nodes);
     OP_CHECK_REFUSED(ggml_pool_1d(ctx, a, (enum ggml_op_pool) 2, 2, 2, 0),
@@ -29,11 +29,11 @@ static void two_dimensions(void ** state) {
     struct ggml_context * ctx = *state;
     struct ggml_tensor * a = op_f32_tensor(ctx, 17, 8, 4, 2);
     const struct op_node nodes[] = {
-        OP_NODE(ggml_pool_2d(ctx, a, GGML_OP_POOL_MAX, 2, 3, 3, 2, 1, 0), POOL_2D, F32, .ne = { 6, 3, 4, 2 },
-                .params = { 0, 2, 3, 3, 2, 1, 0 }, .src = { a }),
+        OP_NODE(ggml_pool_2d(ctx, a, GGML_OP_POOL_MAX, 2, 3, 3, 2, 1, 0), GGML_OP_POOL_2D, GGML_TYPE_F32,
+                .ne = { 6, 3, 4, 2 }, .params = { 0, 2, 3, 3, 2, 1, 0 }, .src = { a }),
         // a padding of a half makes room for one more window in dimension 0, and is kept as 0
-        OP_NODE(ggml_pool_2d(ctx, a, GGML_OP_POOL_AVG, 2, 3, 2, 2, 0.5f, 1.5f), POOL_2D, F32,
-                .ne = { 9, 5, 4, 2 }, .params = { 1, 2, 3, 2, 2, 0, 1 }, .src = { a }),
+        OP_NODE(ggml_pool_2d(ctx, a, GGML_OP_POOL_AVG, 2, 3, 2, 2, 0.5f, 1.5f), GGML_OP_POOL_2D,
+                GGML_TYPE_F32, .ne = { 9, 5, 4, 2 }, .params = { 1, 2, 3, 2, 2, 0, 1 }, .src = { a }),
     };
     OP_CHECK_NODES(nodes);
 }
@@ -65,8 +65,8 @@ static void backwards(void ** state) {
     struct ggml_tensor * a = op_f32_tensor(ctx, 17, 8, 4, 2);
     struct ggml_tensor * g = op_f32_tensor(ctx, 6, 3, 4, 2);
     const struct op_node node =
-        OP_NODE(ggml_pool_2d_back(ctx, g, a, max, 2, 3, 3, 2, 1, 0), POOL_2D_BACK, F32, .ne = { 17, 8, 4, 2 },
-                .params = { 0, 2, 3, 3, 2, 1, 0 }, .src = { g, a });
+        OP_NODE(ggml_pool_2d_back(ctx, g, a, max, 2, 3, 3, 2, 1, 0), GGML_OP_POOL_2D_BACK, GGML_TYPE_F32,
+                .ne = { 17, 8, 4, 2 }, .params = { 0, 2, 3, 3, 2, 1, 0 }, .src = { g, a });
     op_check_node(&node);
     struct ggml_tensor * channels = op_f32_tensor(ctx, 6, 3, 3, 2);
     struct ggml_tensor * wide = op_f32_tensor(ctx, 8, 3, 4, 2);
@@ -81,16 +81,13 @@ static void backwards(void ** state) {
 
 static void the_gradient(void ** state) {
     struct ggml_context * ctx = *state;
-    struct ggml_tensor * a = op_f32_tensor(ctx, 17, 8, 4, 2);
-    ggml_set_param(ggml_set_name(a, "x"));
-    struct ggml_tensor * pooled = ggml_pool_2d(ctx, a, GGML_OP_POOL_AVG, 2, 3, 2, 2, 0.5f, 1.5f);
-    struct ggml_tensor * grad = op_check_gradient(ctx, pooled, a);
-    assert_non_null(grad);
-    assert_true(ggml_are_same_shape(grad->src[0], pooled));
-    const struct op_node node =
-        OP_NODE(grad, POOL_2D_BACK, F32, .ne = { 17, 8, 4, 2 }, .params = { 1, 2, 3, 2, 2, 0, 1 },
-                .src = { grad->src[0], a }, .name = "grad for x");
-    op_check_node(&node);
+    struct ggml_tensor * a = op_param(ctx, "a", 17, 8, 4, 2);
+    const struct op_grad d = op_backward(ctx, ggml_pool_2d(ctx, a, GGML_OP_POOL_AVG, 2, 3, 2, 2, 0.5f, 1.5f));
+    OP_GRAD(d, a, "POOL_2D_BACK(g, a)");
+    const int32_t words[] = { 1, 2, 3, 2, 2, 0, 1 };
+    assert_memory_equal(ggml_graph_get_grad(d.graph, a)->op_params, words, sizeof(words));
+    struct ggml_tensor * row = ggml_pool_1d(ctx, a, GGML_OP_POOL_MAX, 2, 2, 0);
+    OP_GRAD_REFUSED(op_backward(ctx, row), "POOL_1D");
 }
 
 int main(void) {

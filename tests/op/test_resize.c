@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // core/ops/resize.c: UPSCALE by its three builders.
-#include "op_check.h"
+#include "op/op_check.h"
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations" // upscale_ext must go on working
 
@@ -11,18 +11,18 @@ static void sizes(void ** state) {
     const int32_t smooth = GGML_SCALE_MODE_BILINEAR | GGML_SCALE_FLAG_ANTIALIAS;
     const int32_t corners = GGML_SCALE_MODE_BICUBIC | GGML_SCALE_FLAG_ALIGN_CORNERS;
     const struct op_node nodes[] = {
-        OP_NODE(ggml_upscale(ctx, a, 2, GGML_SCALE_MODE_NEAREST), UPSCALE, F32, .ne = { 6, 8, 5, 6 },
-                .src = { a }),
-        OP_NODE(ggml_upscale(ctx, a, 3, GGML_SCALE_MODE_BICUBIC), UPSCALE, F32, .ne = { 9, 12, 5, 6 },
-                .params = { 2 }, .src = { a }),
-        OP_NODE(ggml_interpolate(ctx, a, 1, 2, 3, 4, (uint32_t) smooth), UPSCALE, F32, .ne = { 1, 2, 3, 4 },
-                .params = { smooth }, .src = { a }),
-        OP_NODE(ggml_interpolate(ctx, a, 7, 8, 5, 6, (uint32_t) corners), UPSCALE, F32, .ne = { 7, 8, 5, 6 },
-                .params = { corners }, .src = { a }),
-        OP_NODE(ggml_interpolate(ctx, none, 0, 8, 1, 1, 0), UPSCALE, F32, .ne = { 0, 8, 1, 1 },
-                .src = { none }),
-        OP_NODE(ggml_upscale_ext(ctx, a, 7, 8, 9, 10, GGML_SCALE_MODE_BILINEAR), UPSCALE, F32,
-                .ne = { 7, 8, 9, 10 }, .params = { 1 }, .src = { a }),
+        OP_NODE(ggml_upscale(ctx, a, 2, GGML_SCALE_MODE_NEAREST), GGML_OP_UPSCALE, GGML_TYPE_F32,
+                .ne = { 6, 8, 5, 6 }, .src = { a }),
+        OP_NODE(ggml_upscale(ctx, a, 3, GGML_SCALE_MODE_BICUBIC), GGML_OP_UPSCALE, GGML_TYPE_F32,
+                .ne = { 9, 12, 5, 6 }, .params = { 2 }, .src = { a }),
+        OP_NODE(ggml_interpolate(ctx, a, 1, 2, 3, 4, (uint32_t) smooth), GGML_OP_UPSCALE, GGML_TYPE_F32,
+                .ne = { 1, 2, 3, 4 }, .params = { smooth }, .src = { a }),
+        OP_NODE(ggml_interpolate(ctx, a, 7, 8, 5, 6, (uint32_t) corners), GGML_OP_UPSCALE, GGML_TYPE_F32,
+                .ne = { 7, 8, 5, 6 }, .params = { corners }, .src = { a }),
+        OP_NODE(ggml_interpolate(ctx, none, 0, 8, 1, 1, 0), GGML_OP_UPSCALE, GGML_TYPE_F32,
+                .ne = { 0, 8, 1, 1 }, .src = { none }),
+        OP_NODE(ggml_upscale_ext(ctx, a, 7, 8, 9, 10, GGML_SCALE_MODE_BILINEAR), GGML_OP_UPSCALE,
+                GGML_TYPE_F32, .ne = { 7, 8, 9, 10 }, .params = { 1 }, .src = { a }),
     };
     OP_CHECK_NODES(nodes);
 }

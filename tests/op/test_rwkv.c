@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // core/ops/rwkv.c: RWKV_WKV6, RWKV_WKV7.
-#include "op_check.h"
+#include "op/op_check.h"
 
 // S = 8, H = 3, T = 12 tokens of two sequences.
 static struct ggml_tensor * tokens(struct ggml_context * ctx) {
@@ -12,8 +12,8 @@ static void version_6(void ** state) {
     struct ggml_tensor *k = tokens(ctx), *v = tokens(ctx), *r = tokens(ctx), *td = tokens(ctx);
     struct ggml_tensor * tf = op_f32_tensor(ctx, 8, 3, 1, 1);
     struct ggml_tensor * s = op_f32_tensor(ctx, 192, 2, 1, 1);
-    const struct op_node node = OP_NODE(ggml_rwkv_wkv6(ctx, k, v, r, tf, td, s), RWKV_WKV6, F32,
-                                        .ne = { 24, 28, 1, 1 }, .src = { k, v, r, tf, td, s });
+    const struct op_node node = OP_NODE(ggml_rwkv_wkv6(ctx, k, v, r, tf, td, s), GGML_OP_RWKV_WKV6,
+                                        GGML_TYPE_F32, .ne = { 24, 28, 1, 1 }, .src = { k, v, r, tf, td, s });
     op_check_node(&node);
     struct ggml_tensor * other = op_f32_tensor(ctx, 8, 3, 11, 1);
     struct ggml_tensor * strided = op_strided_tensor(ctx, GGML_TYPE_F32, 8, 3, 12, 1);
@@ -45,8 +45,9 @@ static void version_7(void ** state) {
     struct ggml_tensor *r = tokens(ctx), *w = tokens(ctx), *k = tokens(ctx);
     struct ggml_tensor *v = tokens(ctx), *a = tokens(ctx), *b = tokens(ctx);
     struct ggml_tensor * s = op_f32_tensor(ctx, 192, 2, 1, 1);
-    const struct op_node node = OP_NODE(ggml_rwkv_wkv7(ctx, r, w, k, v, a, b, s), RWKV_WKV7, F32,
-                                        .ne = { 24, 28, 1, 1 }, .src = { r, w, k, v, a, b, s });
+    const struct op_node node =
+        OP_NODE(ggml_rwkv_wkv7(ctx, r, w, k, v, a, b, s), GGML_OP_RWKV_WKV7, GGML_TYPE_F32,
+                .ne = { 24, 28, 1, 1 }, .src = { r, w, k, v, a, b, s });
     op_check_node(&node);
     struct ggml_tensor * other = op_f32_tensor(ctx, 8, 2, 12, 1);
     struct ggml_tensor * small = op_f32_tensor(ctx, 192, 1, 1, 1);

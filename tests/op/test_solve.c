@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // core/ops/solve.c: SOLVE_TRI.
-#include "op_check.h"
+#include "op/op_check.h"
 
 static void systems(void ** state) {
     struct ggml_context * ctx = *state;
     struct ggml_tensor * a = op_f32_tensor(ctx, 5, 5, 3, 2);
     struct ggml_tensor * b = op_f32_tensor(ctx, 7, 5, 3, 2);
-    const struct op_node node = OP_NODE(ggml_solve_tri(ctx, a, b, true, true, false), SOLVE_TRI, F32,
-                                        .ne = { 7, 5, 3, 2 }, .src = { a, b });
+    const struct op_node node = OP_NODE(ggml_solve_tri(ctx, a, b, true, true, false), GGML_OP_SOLVE_TRI,
+                                        GGML_TYPE_F32, .ne = { 7, 5, 3, 2 }, .src = { a, b });
     op_check_node(&node);
 }
 

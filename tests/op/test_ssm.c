@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // core/ops/ssm.c: SSM_CONV, SSM_SCAN.
-#include "op_check.h"
+#include "op/op_check.h"
 
 static void convolution(void ** state) {
     struct ggml_context * ctx = *state;
     struct ggml_tensor * sx = op_f32_tensor(ctx, 12, 20, 3, 1);
     struct ggml_tensor * c = op_f32_tensor(ctx, 4, 20, 1, 1);
-    const struct op_node node =
-        OP_NODE(ggml_ssm_conv(ctx, sx, c), SSM_CONV, F32, .ne = { 20, 9, 3, 1 }, .src = { sx, c });
+    const struct op_node node = OP_NODE(ggml_ssm_conv(ctx, sx, c), GGML_OP_SSM_CONV, GGML_TYPE_F32,
+                                        .ne = { 20, 9, 3, 1 }, .src = { sx, c });
     op_check_node(&node);
     OP_CHECK_REFUSED(ggml_ssm_conv(ctx, op_f32_tensor(ctx, 12, 20, 3, 2), c), "src0 ne[3] must be 1");
     OP_CHECK_REFUSED(ggml_ssm_conv(ctx, sx, op_f32_tensor(ctx, 4, 19, 1, 1)), "src1 must be [any, 20, 1, 1]");
@@ -50,14 +50,18 @@ static void scans(void ** state) {
     // tokens of x lie further apart than they must
     strided.x = ggml_view_4d(ctx, op_f32_tensor(ctx, 8, 4, 14, 3), 8, 4, 7, 3, 32, 256, 1792, 0);
     const struct op_node nodes[] = {
-        OP_NODE(scan(ctx, &one), SSM_SCAN, F32, .ne = { 8 * 4 * 7 * 3 + 16 * 8 * 4 * 3, 1, 1, 1 },
-                .params = { 1 }, .src = { one.s, one.x, one.dt, one.A, one.B, one.C, one.ids }),
-        OP_NODE(scan(ctx, &more), SSM_SCAN, F32, .ne = { 8 * 4 * 7 * 3 + 3 * 16 * 8 * 4 * 3, 1, 1, 1 },
-                .params = { 3 }, .src = { one.s, one.x, one.dt, one.A, one.B, one.C, one.ids }),
-        OP_NODE(scan(ctx, &each), SSM_SCAN, F32, .ne = { 8 * 4 * 7 * 3 + 16 * 8 * 4 * 3, 1, 1, 1 },
-                .params = { 1 }, .src = { one.s, one.x, one.dt, each.A, one.B, one.C, one.ids }),
-        OP_NODE(scan(ctx, &strided), SSM_SCAN, F32, .ne = { 8 * 4 * 7 * 3 + 16 * 8 * 4 * 3, 1, 1, 1 },
-                .params = { 1 }, .src = { one.s, strided.x, one.dt, one.A, one.B, one.C, one.ids }),
+        OP_NODE(scan(ctx, &one), GGML_OP_SSM_SCAN, GGML_TYPE_F32,
+                .ne = { 8 * 4 * 7 * 3 + 16 * 8 * 4 * 3, 1, 1, 1 }, .params = { 1 },
+                .src = { one.s, one.x, one.dt, one.A, one.B, one.C, one.ids }),
+        OP_NODE(scan(ctx, &more), GGML_OP_SSM_SCAN, GGML_TYPE_F32,
+                .ne = { 8 * 4 * 7 * 3 + 3 * 16 * 8 * 4 * 3, 1, 1, 1 }, .params = { 3 },
+                .src = { one.s, one.x, one.dt, one.A, one.B, one.C, one.ids }),
+        OP_NODE(scan(ctx, &each), GGML_OP_SSM_SCAN, GGML_TYPE_F32,
+                .ne = { 8 * 4 * 7 * 3 + 16 * 8 * 4 * 3, 1, 1, 1 }, .params = { 1 },
+                .src = { one.s, one.x, one.dt, each.A, one.B, one.C, one.ids }),
+        OP_NODE(scan(ctx, &strided), GGML_OP_SSM_SCAN, GGML_TYPE_F32,
+                .ne = { 8 * 4 * 7 * 3 + 16 * 8 * 4 * 3, 1, 1, 1 }, .params = { 1 },
+                .src = { one.s, strided.x, one.dt, one.A, one.B, one.C, one.ids }),
     };
     OP_CHECK_NODES(nodes);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// SQR SQRT LOG SIN COS, the functions of UNARY and SILU_BACK: nodes, refusals, gradients.
+// SQR SQRT LOG SIN COS LEAKY_RELU, the functions of UNARY and SILU_BACK: nodes, refusals, gradients.
 #include "op/op_grad.h"
 
 typedef struct ggml_tensor * (*map_t)(struct ggml_context *, struct ggml_tensor *);
@@ -194,11 +194,25 @@ static void silu_back(void ** state) {
                      "src0 must have the shape of src1");
 }
 
+static void leaky_relu(void ** state) {
+    struct ggml_context * ctx = *state;
+    struct ggml_tensor * a = op_param(ctx, "a", 4, 3, 1, 1);
+    const struct op_node nodes[] = {
+        OP_NODE(ggml_leaky_relu(ctx, a, 0.1f, false), GGML_OP_LEAKY_RELU, GGML_TYPE_F32, .ne = { 4, 3, 1, 1 },
+                .params = { op_f32(0.1f) }, .src = { a }),
+        OP_NODE(ggml_leaky_relu(ctx, a, 0.1f, true), GGML_OP_LEAKY_RELU, GGML_TYPE_F32, .ne = { 4, 3, 1, 1 },
+                .params = { op_f32(0.1f) }, .src = { a }, .base = a, .name = "a (view)"),
+    };
+    OP_CHECK_NODES(nodes);
+    OP_CHECK_REFUSED(ggml_leaky_relu(ctx, NULL, 0.1f, true), "source 0 is NULL");
+    OP_GRAD_REFUSED(op_backward(ctx, nodes[0].t), "LEAKY_RELU");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         OP_CHECK_TEST(map_nodes),      OP_CHECK_TEST(map_gradients), OP_CHECK_TEST(unary_nodes),
         OP_CHECK_TEST(unary_refusals), OP_CHECK_TEST(xielu),         OP_CHECK_TEST(unary_gradients),
-        OP_CHECK_TEST(silu_back),
+        OP_CHECK_TEST(silu_back),      OP_CHECK_TEST(leaky_relu),
     };
     return cmocka_run_group_tests_name("unary", tests, NULL, NULL);
 }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 // core/ops/window.c: WIN_PART, WIN_UNPART, GET_REL_POS, ADD_REL_POS.
-#include "op_check.h"
+#include "op/op_check.h"
 
 static void parts(void ** state) {
     struct ggml_context * ctx = *state;
     struct ggml_tensor * a = op_f32_tensor(ctx, 10, 12, 9, 1);
     struct ggml_tensor * p = op_f32_tensor(ctx, 10, 5, 5, 6);
     const struct op_node nodes[] = {
-        OP_NODE(ggml_win_part(ctx, a, 5), WIN_PART, F32, .ne = { 10, 5, 5, 6 }, .params = { 3, 2, 5 },
-                .src = { a }),
-        OP_NODE(ggml_win_part(ctx, a, 3), WIN_PART, F32, .ne = { 10, 3, 3, 12 }, .params = { 4, 3, 3 },
-                .src = { a }),
-        OP_NODE(ggml_win_unpart(ctx, p, 12, 9, 5), WIN_UNPART, F32, .ne = { 10, 12, 9, 1 }, .params = { 5 },
-                .src = { p }),
+        OP_NODE(ggml_win_part(ctx, a, 5), GGML_OP_WIN_PART, GGML_TYPE_F32, .ne = { 10, 5, 5, 6 },
+                .params = { 3, 2, 5 }, .src = { a }),
+        OP_NODE(ggml_win_part(ctx, a, 3), GGML_OP_WIN_PART, GGML_TYPE_F32, .ne = { 10, 3, 3, 12 },
+                .params = { 4, 3, 3 }, .src = { a }),
+        OP_NODE(ggml_win_unpart(ctx, p, 12, 9, 5), GGML_OP_WIN_UNPART, GGML_TYPE_F32, .ne = { 10, 12, 9, 1 },
+                .params = { 5 }, .src = { p }),
     };
     OP_CHECK_NODES(nodes);
 }
@@ -43,8 +43,10 @@ static void positions(void ** state) {
     struct ggml_tensor * a = ggml_new_tensor_2d(ctx, GGML_TYPE_F16, 6, 9);
     struct ggml_tensor * b = ggml_new_tensor_2d(ctx, GGML_TYPE_BF16, 6, 9);
     const struct op_node nodes[] = {
-        OP_NODE(ggml_get_rel_pos(ctx, a, 5, 5), GET_REL_POS, F16, .ne = { 6, 5, 5, 1 }, .src = { a }),
-        OP_NODE(ggml_get_rel_pos(ctx, b, 5, 5), GET_REL_POS, F16, .ne = { 6, 5, 5, 1 }, .src = { b }),
+        OP_NODE(ggml_get_rel_pos(ctx, a, 5, 5), GGML_OP_GET_REL_POS, GGML_TYPE_F16, .ne = { 6, 5, 5, 1 },
+                .src = { a }),
+        OP_NODE(ggml_get_rel_pos(ctx, b, 5, 5), GGML_OP_GET_REL_POS, GGML_TYPE_F16, .ne = { 6, 5, 5, 1 },
+                .src = { b }),
     };
     OP_CHECK_NODES(nodes);
     OP_CHECK_REFUSED(ggml_get_rel_pos(ctx, a, 5, 4), "qh and kh must be equal and above 0, they are 5 and 4");
@@ -59,10 +61,10 @@ static void adding_positions(void ** state) {
     struct ggml_tensor * pw = op_f32_tensor(ctx, 5, 3, 2, 3);
     struct ggml_tensor * ph = op_f32_tensor(ctx, 5, 3, 2, 3);
     const struct op_node nodes[] = {
-        OP_NODE(ggml_add_rel_pos(ctx, a, pw, ph), ADD_REL_POS, F32, .ne = { 25, 6, 3, 1 },
+        OP_NODE(ggml_add_rel_pos(ctx, a, pw, ph), GGML_OP_ADD_REL_POS, GGML_TYPE_F32, .ne = { 25, 6, 3, 1 },
                 .src = { a, pw, ph }),
-        OP_NODE(ggml_add_rel_pos_inplace(ctx, a, pw, ph), ADD_REL_POS, F32, .ne = { 25, 6, 3, 1 },
-                .params = { 1 }, .src = { a, pw, ph }, .base = a, .name = "a (view)"),
+        OP_NODE(ggml_add_rel_pos_inplace(ctx, a, pw, ph), GGML_OP_ADD_REL_POS, GGML_TYPE_F32,
+                .ne = { 25, 6, 3, 1 }, .params = { 1 }, .src = { a, pw, ph }, .base = a, .name = "a (view)"),
     };
     OP_CHECK_NODES(nodes);
     struct ggml_tensor * half = ggml_new_tensor_4d(ctx, GGML_TYPE_F16, 5, 3, 2, 3);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the recurrences with a matrix of state for each head share (rwkv.c, linear_attn.c), and ssm.c with them.
+// Sizes of recurrences, shared by rwkv.c, linear_attn.c and ssm.c.
 #ifndef TN_CORE_OPS_RECURRENT_INT_H
 #define TN_CORE_OPS_RECURRENT_INT_H
 
