@@ -68,6 +68,10 @@ static bool may_take_more_than_its_bytes(const struct ggml_tensor * t) {
 size_t ggml_backend_buft_get_alloc_size(ggml_backend_buffer_type_t buft, const struct ggml_tensor * tensor) {
     if (!tn_iface_check_tensor(__func__, tensor)) return SIZE_MAX;
     const size_t bytes = ggml_nbytes(tensor);
+    if (bytes == SIZE_MAX) {
+        tn_iface_refuse(__func__, "the bytes of '%s' cannot be counted", tensor->name);
+        return SIZE_MAX;
+    }
     if (!buft || !buft->iface.get_alloc_size) return bytes;
     const size_t size = buft->iface.get_alloc_size(buft, tensor);
     if (size == bytes || (size > bytes && may_take_more_than_its_bytes(tensor))) return size;

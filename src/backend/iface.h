@@ -21,7 +21,4 @@ TN_INLINE ggml_backend_buffer_t tn_iface_buffer_of(const struct ggml_tensor * t)
 // Can it be computed with or copied? false with a refusal: NULL, or refused by its builder.
 TN_API bool tn_iface_check_tensor(const char * function, const struct ggml_tensor * t);
 
-// Can `node` be computed: it and its sources have memory? false with a text that names the tensor.
-TN_API bool tn_iface_check_memory(const struct ggml_tensor * node);
-
 #endif

@@ -114,6 +114,9 @@ static void alloc_size_is_held_to_its_rule(void ** state) {
     f->fake.type.iface.get_alloc_size = NULL;
     assert_int_equal(ggml_backend_buft_get_alloc_size(&f->fake.type, sum), 256);
     assert_true(ggml_backend_buft_get_alloc_size(&f->fake.type, NULL) == SIZE_MAX);
+    sum->nb[1] = SIZE_MAX / 2; // no builder would make it
+    assert_true(ggml_backend_buft_get_alloc_size(&f->fake.type, sum) == SIZE_MAX);
+    assert_contains(ggml_ext_last_error(), "cannot be counted");
 }
 
 static size_t one_more(ggml_backend_buffer_type_t buft, const struct ggml_tensor * t) {
