@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The process-wide lists of families and devices. Entries are borrowed; built-in families are entered at the
 // first question.
-#include <strings.h>
-
 #include "backend/iface.h"
 #include "base/array.h"
+#include "base/str.h"
 #include "base/thread.h"
 
-#define TN_ROW(name, entry) ggml_backend_reg_t entry(void);
+#define TN_ROW(name) ggml_backend_reg_t ggml_backend_##name##_reg(void);
 #include "backend/backends.def"
 #undef TN_ROW
 
@@ -93,7 +92,7 @@ static void enter_family(ggml_backend_reg_t reg) {
 }
 
 static void enter_built_in(void) {
-#define TN_ROW(name, entry) enter_family(entry());
+#define TN_ROW(name) enter_family(ggml_backend_##name##_reg());
 #include "backend/backends.def"
 #undef TN_ROW
 }
@@ -146,7 +145,7 @@ ggml_backend_reg_t ggml_backend_reg_by_name(const char * name) {
     const size_t n = name ? ggml_backend_reg_count() : 0;
     for (size_t i = 0; i < n; i++) {
         ggml_backend_reg_t reg = ggml_backend_reg_get(i);
-        if (reg && strcasecmp(ggml_backend_reg_name(reg), name) == 0) return reg;
+        if (reg && tn_str_same_nocase(ggml_backend_reg_name(reg), name)) return reg;
     }
     return NULL;
 }
@@ -155,7 +154,7 @@ ggml_backend_dev_t ggml_backend_dev_by_name(const char * name) {
     const size_t n = name ? ggml_backend_dev_count() : 0;
     for (size_t i = 0; i < n; i++) {
         ggml_backend_dev_t device = ggml_backend_dev_get(i);
-        if (device && strcasecmp(ggml_backend_dev_name(device), name) == 0) return device;
+        if (device && tn_str_same_nocase(ggml_backend_dev_name(device), name)) return device;
     }
     return NULL;
 }

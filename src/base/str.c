@@ -32,3 +32,15 @@ bool tn_str_copy(char * to, size_t size, const char * from) {
     to[kept] = '\0';
     return len < size;
 }
+
+static int lower(char c) {
+    return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
+}
+
+bool tn_str_same_nocase(const char * a, const char * b) {
+    while (*a && lower(*a) == lower(*b)) {
+        a++;
+        b++;
+    }
+    return lower(*a) == lower(*b);
+}

@@ -23,4 +23,7 @@ TN_API void tn_str_addv(struct tn_str * s, const char * fmt, va_list args) TN_PR
 // Copies at most size - 1 bytes and terminates. Returns whether all of it fitted.
 TN_API bool tn_str_copy(char * to, size_t size, const char * from);
 
+// The same text but for the case of letters A to Z, whatever the locale?
+TN_API bool tn_str_same_nocase(const char * a, const char * b);
+
 #endif

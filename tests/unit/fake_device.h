@@ -123,7 +123,13 @@ static inline ggml_backend_buffer_t fake_alloc(ggml_backend_buffer_type_t type, 
         fake_free,   fake_base,   fake_init_tensor, fake_memset, fake_set,   fake_get,
         fake_set_2d, fake_get_2d, fake_cpy,         fake_clear,  fake_reset,
     };
-    return ggml_backend_buffer_init(type, iface, m, f->lie_about_size ? size - 1 : size);
+    ggml_backend_buffer_t buffer =
+        ggml_backend_buffer_init(type, iface, m, f->lie_about_size ? size - 1 : size);
+    if (buffer) return buffer;
+    f->n_free++;
+    free(m->bytes);
+    free(m);
+    return NULL;
 }
 
 static inline const char * fake_type_name(ggml_backend_buffer_type_t type) {

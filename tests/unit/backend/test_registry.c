@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// backend/registry.c: the built-in families (rows of backends.def: CPU), and what is registered later.
+// backend/registry.c: the built-in families (rows of backends.def), and what is registered later.
 #include "unit/fake_device.h"
 
 #include "base/mem.h"

@@ -50,11 +50,21 @@ static void copying(void ** state) {
     assert_string_equal(buffer, "34567");
 }
 
+static void case_does_not_count(void ** state) {
+    (void) state;
+    assert_true(tn_str_same_nocase("CUDA0", "cuda0"));
+    assert_true(tn_str_same_nocase("", ""));
+    assert_false(tn_str_same_nocase("cpu", "cpu0"));
+    assert_false(tn_str_same_nocase("cpu0", "cpu"));
+    assert_false(tn_str_same_nocase("a[", "a{")); // 32 apart, no letters
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(building),
         cmocka_unit_test(the_smallest_buffer),
         cmocka_unit_test(copying),
+        cmocka_unit_test(case_does_not_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
