@@ -190,8 +190,8 @@ static struct line search_line(const struct search * s, const struct sub * sub) 
         const float extreme = tn_code_extreme(values, shape->sub_len);
         for (int i = 0; i < STARTS; i++) {
             const float extra = extra_codes(i, -q_min);
-            improve(s, sub, (struct line){ extreme / (q_min - extra), 0.0f }, &best);
-            improve(s, sub, (struct line){ extreme / (q_max + extra), 0.0f }, &best);
+            const float end = i % 2 == 0 ? q_min - extra : q_max + extra;
+            improve(s, sub, (struct line){ extreme / end, 0.0f }, &best);
         }
         return best.line;
     }

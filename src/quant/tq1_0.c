@@ -19,18 +19,22 @@ struct run {
 
 static const struct run runs[3] = { { 0, 32, 5 }, { 32, 16, 5 }, { 48, 4, 4 } };
 
+static void decode_run(const uint8_t * bytes, const struct run * run, float d, float * y) {
+    for (int k = 0; k < run->n_digits; k++, y += run->n_bytes) {
+        for (int j = 0; j < run->n_bytes; j++) {
+            const uint8_t fraction = (uint8_t) (bytes[j] * powers[k]);
+            y[j] = d * (float) ((fraction * 3 >> 8) - 1);
+        }
+    }
+}
+
 static void decode(const void * restrict x, float * restrict y, int64_t n) {
     const struct tn_block_tq1_0 * b = x;
     for (int64_t i = 0; i < n / TN_TQ1_0_LEN; i++) {
         const float d = tn_f16_to_f32(b[i].d);
         for (int r = 0; r < 3; r++) {
-            const uint8_t * bytes = (const uint8_t *) &b[i] + runs[r].first_byte;
-            for (int k = 0; k < runs[r].n_digits; k++, y += runs[r].n_bytes) {
-                for (int j = 0; j < runs[r].n_bytes; j++) {
-                    const uint8_t fraction = (uint8_t) (bytes[j] * powers[k]);
-                    y[j] = d * (float) ((fraction * 3 >> 8) - 1);
-                }
-            }
+            decode_run((const uint8_t *) &b[i] + runs[r].first_byte, &runs[r], d, y);
+            y += runs[r].n_bytes * runs[r].n_digits;
         }
     }
 }

@@ -101,10 +101,11 @@ const struct ggml_type_traits * ggml_get_type_traits(enum ggml_type type) {
 #define FTYPE(id) [GGML_FTYPE_MOSTLY_##id] = GGML_TYPE_##id + 1
 static const uint8_t ftypes[] = {
     [GGML_FTYPE_ALL_F32] = GGML_TYPE_F32 + 1,
-    FTYPE(F16),     FTYPE(Q4_0),  FTYPE(Q4_1),    FTYPE(Q8_0),   FTYPE(Q5_0),   FTYPE(Q5_1),  FTYPE(Q2_K),
-    FTYPE(Q3_K),    FTYPE(Q4_K),  FTYPE(Q5_K),    FTYPE(Q6_K),   FTYPE(IQ2_XXS), FTYPE(IQ2_XS), FTYPE(IQ3_XXS),
-    FTYPE(IQ1_S),   FTYPE(IQ4_NL), FTYPE(IQ3_S),  FTYPE(IQ2_S),  FTYPE(IQ4_XS), FTYPE(IQ1_M), FTYPE(BF16),
-    FTYPE(MXFP4),   FTYPE(NVFP4), FTYPE(Q1_0),    FTYPE(Q2_0),
+    FTYPE(F16),     FTYPE(BF16),    FTYPE(Q8_0),    FTYPE(Q4_0),    FTYPE(Q4_1),    FTYPE(Q5_0),
+    FTYPE(Q5_1),    FTYPE(Q2_K),    FTYPE(Q3_K),    FTYPE(Q4_K),    FTYPE(Q5_K),    FTYPE(Q6_K),
+    FTYPE(IQ1_S),   FTYPE(IQ1_M),   FTYPE(IQ2_XXS), FTYPE(IQ2_XS),  FTYPE(IQ2_S),   FTYPE(IQ3_XXS),
+    FTYPE(IQ3_S),   FTYPE(IQ4_NL),  FTYPE(IQ4_XS),  FTYPE(MXFP4),   FTYPE(NVFP4),   FTYPE(Q1_0),
+    FTYPE(Q2_0),
 };
 #undef FTYPE
 // clang-format on
