@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// What the subcommands of `tenon` share.
+#ifndef TENON_H
+#define TENON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+// Exit statuses.
+enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+int tenon_draw(int argc, char ** argv);
+int tenon_import(int argc, char ** argv);
+
+// One line "tenon: ..." on stderr. complain returns EXIT_FAILED, usage EXIT_USAGE with a hint at --help.
+int complain(const char * fmt, ...) __attribute__((format(printf, 1, 2)));
+int usage(const char * fmt, ...) __attribute__((format(printf, 1, 2)));
+
+// Reads a whole number; false if the text is something else or does not fit in 64 bits.
+bool parse_int(const char * text, int64_t * out);
+bool parse_float(const char * text, double * out);
+
+double seconds_now(void);
+
+// ---- output.c: a file that appears under its name only when it is complete
+
+struct output {
+    char path[4096];
+    char temporary[4096 + 16]; // "" while writing straight to a device such as /dev/stdout
+    FILE * file;
+};
+
+// Each says what went wrong itself. A regular file is made under a temporary name beside `path`.
+bool output_open(struct output * out, const char * path);
+bool output_commit(struct output * out);
+void output_discard(struct output * out);
+
+// ---- progress.c
+
+struct progress {
+    const char * what;
+    int total;
+    bool terminal;
+    double start;
+};
+
+struct progress progress_start(const char * what, int total);
+void progress_step(const struct progress * p, int done);
+// Ends the line of the bar, also after a failure in the middle.
+void progress_end(const struct progress * p);
+
+#endif
