@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+// FLASH_ATTN_EXT on the CPU: heads that share keys, masks, slopes, caps, sinks, K and V of many types.
+#include "cpu_check.h"
+
+static double parameter(const struct ggml_tensor * node, int word) {
+    float f;
+    memcpy(&f, &node->op_params[word], sizeof(f));
+    return (double) f;
+}
+
+static double slope(double max_bias, int64_t n_heads, int64_t h) {
+    if (max_bias == 0.0) return 1.0;
+    const double n = exp2(floor(log2((double) n_heads)));
+    if ((double) h < n) return pow(2.0, -max_bias * (double) (h + 1) / n);
+    return pow(2.0, -max_bias / 2.0 * (2.0 * ((double) h - n) + 1.0) / n);
+}
+
+static double score(const struct ggml_tensor * node, int64_t key, int64_t h, int64_t n, int64_t s) {
+    const struct ggml_tensor * q = node->src[0];
+    const struct ggml_tensor * k = node->src[1];
+    const struct ggml_tensor * m = node->src[3];
+    double w = 0.0;
+    for (int64_t d = 0; d < q->ne[0]; d++)
+        w += cpu_get(q, d, n, h, s) * cpu_get(k, d, key, h / (q->ne[2] / k->ne[2]), s);
+    const double cap = parameter(node, 2);
+    w = cap != 0.0 ? cap * tanh(parameter(node, 0) / cap * w) : parameter(node, 0) * w;
+    if (!m) return w;
+    return w + slope(parameter(node, 1), q->ne[2], h) * cpu_get(m, key, n, h % m->ne[2], s % m->ne[3]);
+}
+
+// The weights of all keys for one head and query, kept while elements of the same output row are asked for.
+static const double * weights_of(const struct ggml_tensor * node, const int64_t * i) {
+    static int check;
+    static int64_t at[3];
+    static double w[20000];
+    if (check == cpu_checks && memcmp(at, i + 1, sizeof(at)) == 0) return w;
+    check = cpu_checks;
+    memcpy(at, i + 1, sizeof(at));
+    const int64_t n_keys = node->src[2]->ne[1];
+    const double sink = node->src[4] ? cpu_get(node->src[4], i[1], 0, 0, 0) : -INFINITY;
+    double max = sink, sum = 0.0;
+    for (int64_t k = 0; k < n_keys; k++) {
+        w[k] = score(node, k, i[1], i[2], i[3]);
+        max = fmax(max, w[k]);
+    }
+    for (int64_t k = 0; k < n_keys; k++) {
+        w[k] = isinf(max) ? 0.0 : exp(w[k] - max);
+        sum += w[k];
+    }
+    sum += isinf(max) ? 1.0 : exp(sink - max);
+    for (int64_t k = 0; k < n_keys; k++)
+        w[k] /= sum;
+    return w;
+}
+
+static double oracle(const struct ggml_tensor * node, const int64_t * i) {
+    const struct ggml_tensor * v = node->src[2];
+    const double * w = weights_of(node, i);
+    const int64_t head = i[1] / (node->src[0]->ne[2] / v->ne[2]);
+    double out = 0.0;
+    for (int64_t k = 0; k < v->ne[1]; k++) {
+        if (w[k] != 0.0) out += w[k] * cpu_get(v, i[0], k, head, i[3]);
+    }
+    return out;
+}
+
+static const struct cpu_oracle close_to = { oracle, 4e-6, 2e-6 };
+
+struct attention {
+    int64_t d, dv, n, m, heads, k_heads, v_heads, sequences;
+};
+
+static const struct attention shapes[] = {
+    { 1, 1, 1, 1, 1, 1, 1, 1 },     { 32, 32, 9, 70, 4, 2, 4, 2 }, { 40, 24, 1, 33, 6, 3, 1, 1 },
+    { 64, 64, 17, 31, 2, 1, 1, 1 }, { 8, 600, 3, 5, 1, 1, 1, 2 },  { 16, 16, 8, 0, 2, 2, 2, 1 },
+};
+
+enum { MASK = 1, BIAS = 2, CAP = 4, SINKS = 8 };
+
+static struct ggml_tensor * build(struct cpu_test * t, const struct attention * a,
+                                  const enum ggml_type * types, int features, enum cpu_layout layout) {
+    const int64_t ne_q[] = { a->d, a->n, a->heads, a->sequences },
+                  ne_k[] = { a->d, a->m, a->k_heads, a->sequences };
+    const int64_t ne_v[] = { a->dv, a->m, a->v_heads, a->sequences };
+    const int64_t ne_mask[] = { a->m, a->n + 3, a->heads % 2 == 0 ? 2 : 1, 1 },
+                  ne_sinks[] = { a->heads, 1, 1, 1 };
+    struct ggml_tensor * q = cpu_source(t, GGML_TYPE_F32, ne_q, layout, -2.0f, 2.0f);
+    struct ggml_tensor * k = cpu_source(t, types[0], ne_k, layout, -2.0f, 2.0f);
+    struct ggml_tensor * v = cpu_source(t, types[1], ne_v, layout, -2.0f, 2.0f);
+    struct ggml_tensor * mask =
+        features & MASK ? cpu_source(t, GGML_TYPE_F16, ne_mask, CPU_DENSE, -4.0f, 0.0f) : NULL;
+    for (int64_t i = 0; mask && i < a->m; i++) { // the second query sees nothing, the first little
+        if (a->n > 1) cpu_put(mask, (const int64_t[]){ i, 1, 0, 0 }, -INFINITY);
+        if (i % 3) cpu_put(mask, (const int64_t[]){ i, 0, 0, 0 }, -INFINITY);
+    }
+    struct ggml_tensor * y = ggml_flash_attn_ext(t->ctx, q, k, v, mask, 0.3f, features & BIAS ? 8.0f : 0.0f,
+                                                 features & CAP ? 5.0f : 0.0f);
+    if (features & SINKS) {
+        ggml_flash_attn_ext_add_sinks(y, cpu_source(t, GGML_TYPE_F32, ne_sinks, CPU_DENSE, -3.0f, 3.0f));
+    }
+    return y;
+}
+
+static void shapes_and_features(void ** state) {
+    (void) state;
+    static const enum ggml_type types[][2] = { { GGML_TYPE_F32, GGML_TYPE_F32 },
+                                               { GGML_TYPE_F16, GGML_TYPE_F16 },
+                                               { GGML_TYPE_BF16, GGML_TYPE_F32 } };
+    static const int features[] = { 0, MASK, MASK | BIAS, CAP, SINKS, MASK | BIAS | CAP | SINKS };
+    const uint64_t seed = test_seed();
+    for (int k = 0; k < 6 * 3 * 6; k++) {
+        struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
+        struct ggml_tensor * y =
+            build(&t, &shapes[k % 6], types[k / 6 % 3], features[k / 18], (enum cpu_layout)(k % 3));
+        if (!ggml_ext_tensor_valid(y)) fail_msg("%s", ggml_ext_last_error());
+        assert_int_equal(y->op, GGML_OP_FLASH_ATTN_EXT);
+        cpu_check(&t, y, close_to);
+        cpu_test_free(&t);
+    }
+}
+
+static void quantised_caches(void ** state) {
+    (void) state;
+    const struct attention a = { 256, 256, 3, 40, 2, 1, 1, 1 };
+    const uint64_t seed = test_seed();
+    for (int type = 0; type < GGML_TYPE_COUNT; type++) {
+        const struct ggml_type_traits * traits = ggml_get_type_traits((enum ggml_type) type);
+        if (!traits->is_quantized || !traits->to_float) continue;
+        struct cpu_test t = cpu_test_new(seed + (uint64_t) type);
+        const enum ggml_type types[] = { (enum ggml_type) type, (enum ggml_type) type };
+        struct ggml_tensor * y = build(&t, &a, types, MASK, CPU_PERMUTED);
+        cpu_check(&t, y, (struct cpu_oracle){ oracle, 2e-5, 2e-5 });
+        cpu_test_free(&t);
+    }
+}
+
+// One query, a long cache: the split must not depend on the threads.
+static void a_long_cache(void ** state) {
+    (void) state;
+    struct cpu_test t = cpu_test_new(test_seed());
+    const struct attention a = { 16, 16, 1, 20000, 2, 1, 1, 1 };
+    struct ggml_tensor * y =
+        build(&t, &a, (const enum ggml_type[]){ GGML_TYPE_F16, GGML_TYPE_F16 }, 0, CPU_DENSE);
+    cpu_check(&t, y, (struct cpu_oracle){ oracle, 2e-5, 2e-6 });
+    cpu_test_free(&t);
+}
+
+static void any_precision_setting_is_kept(void ** state) {
+    (void) state;
+    struct cpu_test t = cpu_test_new(test_seed());
+    struct ggml_tensor * y =
+        build(&t, &shapes[1], (const enum ggml_type[]){ GGML_TYPE_F16, GGML_TYPE_F16 }, 0, CPU_DENSE);
+    assert_true(ggml_prec_set_acc(y, GGML_PREC_F32));
+    cpu_check(&t, y, close_to);
+    cpu_test_free(&t);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shapes_and_features),
+        cmocka_unit_test(quantised_caches),
+        cmocka_unit_test(a_long_cache),
+        cmocka_unit_test(any_precision_setting_is_kept),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

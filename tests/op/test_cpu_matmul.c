@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+// MUL_MAT on the CPU: all weight types, broadcasts over matrices, layouts, one column and many, long and
+// empty rows.
+#include "cpu_check.h"
+
+static double oracle(const struct ggml_tensor * node, const int64_t * i) {
+    const struct ggml_tensor * a = node->src[0];
+    const struct ggml_tensor * b = node->src[1];
+    const int64_t r2 = b->ne[2] / a->ne[2], r3 = b->ne[3] / a->ne[3];
+    double sum = 0.0;
+    for (int64_t k = 0; k < a->ne[0]; k++) {
+        sum += cpu_get(a, k, i[0], i[2] / r2, i[3] / r3) * cpu_get(b, k, i[1], i[2], i[3]);
+    }
+    return sum;
+}
+
+// Nothing is rounded below f32: with values up to 1 and k terms the error stays near sqrt(k) ulp of the
+// largest sum.
+static struct cpu_oracle close_to(int64_t k) {
+    return (struct cpu_oracle){ oracle, 1e-6, 6e-7 * sqrt((double) k + 1.0) };
+}
+
+struct product {
+    int64_t k, m, n;
+    int64_t a2, a3, b2, b3;
+};
+
+static const struct product products[] = {
+    { 1, 1, 1, 1, 1, 1, 1 },    { 64, 64, 64, 1, 1, 4, 1 }, { 37, 33, 9, 1, 1, 1, 1 },
+    { 300, 5, 3, 2, 1, 4, 3 },  { 256, 70, 1, 1, 1, 1, 1 }, { 1000, 6, 17, 1, 1, 1, 1 },
+    { 5, 100, 2, 3, 2, 3, 2 },  { 0, 4, 9, 1, 1, 2, 1 },    { 16, 0, 4, 1, 1, 1, 1 },
+    { 513, 31, 4, 1, 1, 1, 1 }, { 8, 7, 25, 1, 2, 6, 2 },
+};
+
+static void check(struct cpu_test * t, const struct product * p, const enum ggml_type * types,
+                  const enum cpu_layout * layouts) {
+    const int64_t ne_a[] = { p->k, p->m, p->a2, p->a3 };
+    const int64_t ne_b[] = { p->k, p->n, p->b2, p->b3 };
+    // Contiguous rows of no elements all begin at the same place, which counts as transposed.
+    const enum cpu_layout layout = p->k == 0 ? CPU_PADDED : layouts[0];
+    struct ggml_tensor * a = cpu_source(t, types[0], ne_a, layout, -1.0f, 1.0f);
+    struct ggml_tensor * b = cpu_source(t, types[1], ne_b, layouts[1], -1.0f, 1.0f);
+    struct ggml_tensor * y = ggml_mul_mat(t->ctx, a, b);
+    assert_int_equal(y->op, GGML_OP_MUL_MAT);
+    cpu_check(t, y, close_to(p->k));
+}
+
+static void shapes_types_and_layouts(void ** state) {
+    (void) state;
+    static const enum ggml_type types[][2] = {
+        { GGML_TYPE_F32, GGML_TYPE_F32 },  { GGML_TYPE_F16, GGML_TYPE_F32 },
+        { GGML_TYPE_F16, GGML_TYPE_F16 },  { GGML_TYPE_BF16, GGML_TYPE_F32 },
+        { GGML_TYPE_F32, GGML_TYPE_BF16 }, { GGML_TYPE_BF16, GGML_TYPE_BF16 },
+    };
+    static const enum cpu_layout layouts[][2] = {
+        { CPU_DENSE, CPU_DENSE },
+        { CPU_PADDED, CPU_PERMUTED },
+        { CPU_PERMUTED, CPU_TURNED },
+        { CPU_DENSE, CPU_PADDED },
+    };
+    const uint64_t seed = test_seed();
+    for (int k = 0; k < 11 * 6 * 4; k++) {
+        struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
+        check(&t, &products[k % 11], types[k / 11 % 6], layouts[k / 66]);
+        cpu_test_free(&t);
+    }
+}
+
+static void every_quantised_type(void ** state) {
+    (void) state;
+    const uint64_t seed = test_seed();
+    for (int type = 0; type < GGML_TYPE_COUNT; type++) {
+        const struct ggml_type_traits * traits = ggml_get_type_traits((enum ggml_type) type);
+        if (!traits->is_quantized || !traits->to_float) continue;
+        for (int64_t n = 1; n <= 9; n += 8) {
+            struct cpu_test t = cpu_test_new(seed + (uint64_t) (16 * type + n));
+            const struct product p = { 512, 5, n, 1, 1, 1, 1 };
+            check(&t, &p, (const enum ggml_type[]){ (enum ggml_type) type, GGML_TYPE_F32 },
+                  (const enum cpu_layout[]){ CPU_DENSE, CPU_DENSE });
+            cpu_test_free(&t);
+        }
+    }
+}
+
+// More columns than are packed at once: several rounds, which meet in the middle of a matrix.
+static void several_rounds(void ** state) {
+    (void) state;
+    struct cpu_test t = cpu_test_new(test_seed());
+    const struct product p = { 40000, 3, 50, 1, 1, 2, 1 };
+    check(&t, &p, (const enum ggml_type[]){ GGML_TYPE_F32, GGML_TYPE_F32 },
+          (const enum cpu_layout[]){ CPU_DENSE, CPU_DENSE });
+    cpu_test_free(&t);
+}
+
+// Precision settings are floors, and this is f32 throughout: no setting changes a bit. Values that no half
+// float can hold come through, also against f16 weights.
+static void precision(void ** state) {
+    (void) state;
+    struct cpu_test t = cpu_test_new(test_seed());
+    const int64_t ne[] = { 64, 8, 1, 1 };
+    struct ggml_tensor * a = cpu_source(&t, GGML_TYPE_F16, ne, CPU_DENSE, -1.0f, 1.0f);
+    struct ggml_tensor * b = cpu_source(&t, GGML_TYPE_F32, ne, CPU_DENSE, -1e30f, 1e30f);
+    struct ggml_tensor * y = ggml_mul_mat(t.ctx, a, b);
+    cpu_check(&t, y, (struct cpu_oracle){ oracle, 1e-6, 1e24 });
+    char first[64 * sizeof(float)];
+    memcpy(first, y->data, sizeof(first));
+    assert_true(ggml_prec_set_acc(y, GGML_PREC_F32));
+    assert_true(ggml_prec_set_src(y, GGML_PREC_F32, 1));
+    cpu_run(&t, y);
+    assert_memory_equal(first, y->data, sizeof(first));
+    cpu_test_free(&t);
+}
+
+static void integers_are_refused(void ** state) {
+    (void) state;
+    struct cpu_test t = cpu_test_new(1);
+    const int64_t ne[] = { 4, 4, 1, 1 };
+    struct ggml_tensor * a = cpu_source(&t, GGML_TYPE_I32, ne, CPU_DENSE, -1.0f, 1.0f);
+    struct ggml_tensor * b = cpu_source(&t, GGML_TYPE_F32, ne, CPU_DENSE, -1.0f, 1.0f);
+    cpu_refused(&t, ggml_mul_mat(t.ctx, a, b), "i32");
+    cpu_refused(&t, ggml_mul_mat(t.ctx, b, a), "i32");
+    cpu_test_free(&t);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shapes_types_and_layouts), cmocka_unit_test(every_quantised_type),
+        cmocka_unit_test(several_rounds),           cmocka_unit_test(precision),
+        cmocka_unit_test(integers_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

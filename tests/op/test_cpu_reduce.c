@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// SUM SUM_ROWS MEAN ARGMAX on the CPU.
+#include "cpu_check.h"
+
+static double row_sum(const struct ggml_tensor * x, const int64_t * i) {
+    double sum = 0.0;
+    for (int64_t k = 0; k < x->ne[0]; k++)
+        sum += cpu_get(x, k, i[1], i[2], i[3]);
+    return sum;
+}
+
+static double total(const struct ggml_tensor * x) {
+    double sum = 0.0;
+    int64_t i[4] = { 0 };
+    for (int64_t row = 0; row < ggml_nrows(x); row++) {
+        const int64_t at[] = { 0, row % x->ne[1], row / x->ne[1] % x->ne[2], row / x->ne[1] / x->ne[2] };
+        memcpy(i, at, sizeof(i));
+        sum += row_sum(x, i);
+    }
+    return sum;
+}
+
+static double argmax(const struct ggml_tensor * x, int64_t row) {
+    int64_t best = 0;
+    for (int64_t k = 1; k < x->ne[0]; k++) {
+        if (cpu_get(x, k, row, 0, 0) >= cpu_get(x, best, row, 0, 0)) best = k;
+    }
+    return (double) best;
+}
+
+static double oracle(const struct ggml_tensor * node, const int64_t * i) {
+    const struct ggml_tensor * x = node->src[0];
+    switch (node->op) {
+    case GGML_OP_SUM: return total(x);
+    case GGML_OP_SUM_ROWS: return row_sum(x, i);
+    case GGML_OP_MEAN: return row_sum(x, i) / (double) x->ne[0];
+    case GGML_OP_ARGMAX: return argmax(x, i[0]);
+    default: fail_msg("no oracle"); return 0.0;
+    }
+}
+
+// Sums are kept in double: right to the last bit of an f32 unless they cancel.
+static const struct cpu_oracle close_to = { oracle, 0x1p-24, 1e-9 };
+
+static const int64_t shapes[][4] = {
+    { 1, 1, 1, 1 }, { 7, 5, 3, 2 }, { 1300, 3, 1, 2 }, { 3, 900, 1, 1 }, { 100000, 1, 1, 1 }, { 8, 4, 0, 1 },
+};
+static const enum ggml_type types[] = { GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_BF16 };
+
+static void sums(void ** state) {
+    (void) state;
+    const uint64_t seed = test_seed();
+    for (int k = 0; k < 6 * 3 * CPU_LAYOUTS; k++) {
+        struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
+        struct ggml_tensor * x =
+            cpu_source(&t, types[k % 3], shapes[k / 3 % 6], (enum cpu_layout)(k / 18), -1.0f, 1.0f);
+        struct ggml_tensor * y = ggml_sum(t.ctx, x);
+        assert_int_equal(y->op, GGML_OP_SUM);
+        cpu_check(&t, y, close_to);
+        cpu_check(&t, ggml_sum_rows(t.ctx, x), close_to);
+        cpu_check(&t, ggml_mean(t.ctx, x), close_to);
+        cpu_test_free(&t);
+    }
+}
+
+static void rows_of_a_million_keep_their_digits(void ** state) {
+    (void) state;
+    struct cpu_test t = cpu_test_new(test_seed());
+    const int64_t ne[] = { 1 << 20, 2, 1, 1 };
+    struct ggml_tensor * x = cpu_source(&t, GGML_TYPE_F32, ne, CPU_DENSE, 0.0f, 1.0f);
+    cpu_check(&t, ggml_sum_rows(t.ctx, x), close_to);
+    cpu_check(&t, ggml_mean(t.ctx, x), close_to);
+    cpu_check(&t, ggml_sum(t.ctx, x), close_to);
+    cpu_test_free(&t);
+}
+
+static void the_last_of_equal_maxima(void ** state) {
+    (void) state;
+    const uint64_t seed = test_seed();
+    for (int k = 0; k < 3 * CPU_LAYOUTS; k++) {
+        struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
+        const int64_t ne[] = { k % 3 == 0 ? 1 : k % 3 == 1 ? 70 : 1300, 9, 1, 1 };
+        struct ggml_tensor * x = cpu_source(&t, GGML_TYPE_F32, ne, (enum cpu_layout)(k / 3), 0.0f, 6.0f);
+        int64_t i[4] = { 0 };
+        do // few different values: ties
+            cpu_put(x, i, floor(cpu_get(x, i[0], i[1], i[2], i[3])));
+        while (cpu_next(x, i));
+        struct ggml_tensor * y = ggml_argmax(t.ctx, x);
+        assert_int_equal(y->op, GGML_OP_ARGMAX);
+        cpu_check(&t, y, (struct cpu_oracle){ oracle, 0.0, 0.0 });
+        cpu_test_free(&t);
+    }
+}
+
+static void other_types_are_refused(void ** state) {
+    (void) state;
+    struct cpu_test t = cpu_test_new(1);
+    struct ggml_tensor * x = cpu_source(&t, GGML_TYPE_I32, shapes[1], CPU_DENSE, -9.0f, 9.0f);
+    cpu_refused(&t, ggml_sum(t.ctx, x), "i32");
+    cpu_test_free(&t);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums),
+        cmocka_unit_test(rows_of_a_million_keep_their_digits),
+        cmocka_unit_test(the_last_of_equal_maxima),
+        cmocka_unit_test(other_types_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

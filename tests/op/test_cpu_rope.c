@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+// ROPE and ROPE_BACK on the CPU: all modes, interpolation, factors, sections, partial rows.
+#include "cpu_check.h"
+
+static double parameter(const struct ggml_tensor * node, int word) {
+    float f;
+    memcpy(&f, &node->op_params[word], sizeof(f));
+    return (double) f;
+}
+
+// Which of the four positions pair m follows, and at which pair its section starts.
+static int section_of(const int32_t * p, int64_t m, int64_t * start) {
+    const int32_t * s = p + 11;
+    const int64_t q = m % (s[0] + s[1] + s[2] + s[3]);
+    *start = 0;
+    if (p[2] == GGML_ROPE_TYPE_IMROPE) {
+        if (q % 3 == 1 && q < 3 * s[1]) return 1;
+        if (q % 3 == 2 && q < 3 * s[2]) return 2;
+        return q % 3 == 0 && q < 3 * s[0] ? 0 : 3;
+    }
+    if (q < s[0]) return 0;
+    *start = s[0];
+    if (q < s[0] + s[1]) return 1;
+    *start = s[0] + s[1];
+    if (q < s[0] + s[1] + s[2]) return 2;
+    *start = s[0] + s[1] + s[2];
+    return 3;
+}
+
+static double dim_of(const struct ggml_tensor * node, double turns) {
+    const double base = parameter(node, 5);
+    return node->op_params[1] * log(node->op_params[4] / (turns * 2.0 * M_PI)) / (2.0 * log(base));
+}
+
+static double angle_of(const struct ggml_tensor * node, int64_t m, int64_t i2) {
+    const int32_t * p = node->op_params;
+    int64_t start = 0;
+    const int section = p[2] & 8 ? section_of(p, m, &start) : 0;
+    const double position = cpu_get(node->src[1], i2 + section * node->ne[2], 0, 0, 0);
+    const int64_t cycle = p[11] + p[12] + p[13] + p[14];
+    const double exponent = p[2] == GGML_ROPE_TYPE_VISION ? (double) (m % cycle - start) : (double) m;
+    double angle = position * pow(parameter(node, 5), -2.0 * exponent / p[1]);
+    if (node->src[2]) angle /= cpu_get(node->src[2], m, 0, 0, 0);
+    const double interpolated = parameter(node, 6) * angle;
+    if (parameter(node, 7) == 0.0) return interpolated;
+    const double lo = fmax(0.0, floor(dim_of(node, parameter(node, 9))));
+    const double hi = fmin(p[1] - 1, ceil(dim_of(node, parameter(node, 10))));
+    const double ramp = fmin(1.0, fmax(0.0, ((double) m - lo) / fmax(0.001, hi - lo)));
+    const double mix = parameter(node, 7) * (1.0 - ramp);
+    return interpolated * (1.0 - mix) + angle * mix;
+}
+
+static double oracle(const struct ggml_tensor * node, const int64_t * i) {
+    const struct ggml_tensor * x = node->src[0];
+    const int32_t * p = node->op_params;
+    const int64_t first = p[15], c = i[0] - first;
+    const int64_t half = p[2] == GGML_ROPE_TYPE_VISION ? p[1] : p[1] / 2;
+    if (c < 0 || c >= 2 * half) return cpu_get(x, i[0], i[1], i[2], i[3]);
+    const bool adjacent = p[2] == GGML_ROPE_TYPE_NORMAL;
+    const int64_t m = adjacent ? c / 2 : c % half;
+    const bool is_second = adjacent ? c % 2 == 1 : c >= half;
+    const double a = cpu_get(x, first + (adjacent ? 2 * m : m), i[1], i[2], i[3]);
+    const double b = cpu_get(x, first + (adjacent ? 2 * m + 1 : m + half), i[1], i[2], i[3]);
+    double magnitude = parameter(node, 8);
+    if (parameter(node, 7) != 0.0) magnitude *= 1.0 + 0.1 * log(1.0 / parameter(node, 6));
+    const double angle = angle_of(node, m, i[2]);
+    const double cosine = magnitude * cos(angle);
+    const double sine = magnitude * sin(angle) * (node->op == GGML_OP_ROPE_BACK ? -1.0 : 1.0);
+    return is_second ? a * sine + b * cosine : a * cosine - b * sine;
+}
+
+static const struct cpu_oracle close_to = { oracle, 0.0, 1e-6 };
+
+static struct ggml_tensor * positions(struct cpu_test * t, int64_t n, int64_t below) {
+    struct ggml_tensor * x =
+        cpu_source(t, GGML_TYPE_I32, (const int64_t[]){ n, 1, 1, 1 }, CPU_DENSE, 0.0f, 1.0f);
+    for (int64_t i = 0; i < n; i++)
+        ((int32_t *) x->data)[i] = (int32_t) test_rng_below(&t->rng, below);
+    return x;
+}
+
+static const struct {
+    int mode, n_dims, offset;
+    bool factors;
+    float scale, ext;
+} rows[] = {
+    { GGML_ROPE_TYPE_NORMAL, 40, 0, false, 1.0f, 0.0f }, { GGML_ROPE_TYPE_NORMAL, 24, 8, true, 0.5f, 0.0f },
+    { GGML_ROPE_TYPE_NEOX, 40, 0, false, 0.25f, 1.0f },  { GGML_ROPE_TYPE_NEOX, 24, 4, true, 1.0f, 0.0f },
+    { GGML_ROPE_TYPE_NORMAL, 40, 0, true, 0.25f, 0.7f }, { GGML_ROPE_TYPE_MROPE, 40, 0, false, 1.0f, 0.0f },
+    { GGML_ROPE_TYPE_MROPE, 32, 0, true, 0.5f, 1.0f },   { GGML_ROPE_TYPE_IMROPE, 40, 0, false, 1.0f, 0.0f },
+    { GGML_ROPE_TYPE_VISION, 20, 0, false, 1.0f, 0.0f },
+};
+
+static struct ggml_tensor * build(struct cpu_test * t, size_t row, struct ggml_tensor * x, bool back) {
+    const int64_t n_positions = rows[row].mode & 8 ? 4 * x->ne[2] : x->ne[2];
+    struct ggml_tensor * b = positions(t, n_positions, 3000);
+    struct ggml_tensor * c = NULL;
+    if (rows[row].factors)
+        c = cpu_source(t, GGML_TYPE_F32, (const int64_t[]){ 20, 1, 1, 1 }, CPU_DENSE, 1.0f, 8.0f);
+    int sections[] = { 6, 5, 4, 3 };
+    if (rows[row].mode & 8) {
+        return (back ? ggml_rope_multi_back
+                     : ggml_rope_multi)(t->ctx, x, b, c, rows[row].n_dims, sections, rows[row].mode, 2048,
+                                        10000.0f, rows[row].scale, rows[row].ext, 1.1f, 32.0f, 1.0f);
+    }
+    struct ggml_tensor * y = (back ? ggml_rope_ext_back : ggml_rope_ext)(
+        t->ctx, x, b, c, rows[row].n_dims, rows[row].mode, 2048, 10000.0f, rows[row].scale, rows[row].ext,
+        1.1f, 32.0f, 1.0f);
+    return rows[row].offset ? ggml_rope_set_offset(y, rows[row].offset) : y;
+}
+
+static void all_modes(void ** state) {
+    (void) state;
+    const uint64_t seed = test_seed();
+    for (size_t k = 0; k < 9 * 2 * 3; k++) {
+        struct cpu_test t = cpu_test_new(seed + k);
+        const int64_t ne[] = { 40, 3, 5, 2 };
+        struct ggml_tensor * x = cpu_source(&t, k / 9 % 2 ? GGML_TYPE_F16 : GGML_TYPE_F32, ne,
+                                            (enum cpu_layout)(k / 18), -1.0f, 1.0f);
+        struct ggml_tensor * y = build(&t, k % 9, x, false);
+        struct ggml_tensor * z = build(&t, k % 9, x, true);
+        assert_int_equal(y->op, GGML_OP_ROPE);
+        assert_int_equal(z->op, GGML_OP_ROPE_BACK);
+        cpu_check(&t, y, close_to);
+        cpu_check(&t, z, close_to);
+        cpu_test_free(&t);
+    }
+}
+
+static void in_place_and_long_rows(void ** state) {
+    (void) state;
+    struct cpu_test t = cpu_test_new(test_seed());
+    const int64_t ne[] = { 1040, 2, 3, 1 };
+    struct ggml_tensor * x = cpu_source(&t, GGML_TYPE_F32, ne, CPU_DENSE, -1.0f, 1.0f);
+    cpu_check(&t, ggml_rope_inplace(t.ctx, x, positions(&t, 3, 100), 1040, GGML_ROPE_TYPE_NEOX), close_to);
+    cpu_test_free(&t);
+}
+
+// Angles are formed in double: at a million positions the result is still right.
+static void far_positions(void ** state) {
+    (void) state;
+    struct cpu_test t = cpu_test_new(test_seed());
+    const int64_t ne[] = { 64, 1, 8, 1 };
+    struct ggml_tensor * x = cpu_source(&t, GGML_TYPE_F32, ne, CPU_DENSE, -1.0f, 1.0f);
+    cpu_check(&t, ggml_rope(t.ctx, x, positions(&t, 8, 1000000), 64, GGML_ROPE_TYPE_NORMAL), close_to);
+    cpu_test_free(&t);
+}
+
+static void bad_parameters_are_refused(void ** state) {
+    (void) state;
+    struct cpu_test t = cpu_test_new(1);
+    const int64_t ne[] = { 40, 1, 4, 1 };
+    struct ggml_tensor * x = cpu_source(&t, GGML_TYPE_F32, ne, CPU_DENSE, -1.0f, 1.0f);
+    struct ggml_tensor * b = positions(&t, 4, 10);
+    cpu_refused(&t, ggml_rope(t.ctx, x, b, 42, 0), "channels");
+    cpu_refused(&t, ggml_rope(t.ctx, x, b, 13, 0), "even");
+    cpu_refused(&t, ggml_rope(t.ctx, x, b, 20, 4), "mode 4");
+    int none[4] = { 0 };
+    struct ggml_tensor * b4 = positions(&t, 16, 10);
+    cpu_refused(&t,
+                ggml_rope_multi(t.ctx, x, b4, NULL, 40, none, GGML_ROPE_TYPE_MROPE, 0, 1e4f, 1, 0, 1, 0, 0),
+                "sections");
+    int sections[4] = { 5, 5, 5, 5 };
+    cpu_refused(
+        &t, ggml_rope_multi(t.ctx, x, b4, NULL, 16, sections, GGML_ROPE_TYPE_VISION, 0, 1e4f, 1, 0, 1, 0, 0),
+        "half");
+    cpu_test_free(&t);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_modes),
+        cmocka_unit_test(in_place_and_long_rows),
+        cmocka_unit_test(far_positions),
+        cmocka_unit_test(bad_parameters_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+// GET_ROWS and SET_ROWS on the CPU: every type, bad indices, equal indices.
+#include "cpu_check.h"
+
+static double fetched(const struct ggml_tensor * node, const int64_t * i) {
+    const struct ggml_tensor * index = node->src[1];
+    const int64_t row = (int64_t) cpu_get(index, i[1], i[2], i[3], 0);
+    return cpu_get(node->src[0], i[0], row, i[2], i[3]);
+}
+
+static struct ggml_tensor * indices(struct cpu_test * t, enum ggml_type type, const int64_t * ne,
+                                    int64_t below) {
+    struct ggml_tensor * x = cpu_source(t, type, ne, CPU_DENSE, 0.0f, 1.0f);
+    int64_t i[4] = { 0 };
+    if (ggml_nelements(x) == 0) return x;
+    do
+        cpu_put(x, i, (double) test_rng_below(&t->rng, below));
+    while (cpu_next(x, i));
+    return x;
+}
+
+static void rows_of_every_type(void ** state) {
+    (void) state;
+    const uint64_t seed = test_seed();
+    for (int k = 0; k < GGML_TYPE_COUNT * 3; k++) {
+        const enum ggml_type type = (enum ggml_type)(k / 3);
+        const struct ggml_type_traits * traits = ggml_get_type_traits(type);
+        if (!traits->to_float && type != GGML_TYPE_F32 && type != GGML_TYPE_I32) continue;
+        struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
+        const int64_t ne[] = { traits->is_quantized ? 768 : 70, 6, 2, 1 };
+        const int64_t chosen[] = { 9, 2, 1, 1 };
+        struct ggml_tensor * x = cpu_source(&t, type, ne, (enum cpu_layout)(k % 3), -2.0f, 2.0f);
+        struct ggml_tensor * y = ggml_get_rows(t.ctx, x, indices(&t, GGML_TYPE_I32, chosen, 6));
+        assert_int_equal(y->op, GGML_OP_GET_ROWS);
+        cpu_check(&t, y, (struct cpu_oracle){ fetched, 0.0, 0.0 });
+        cpu_test_free(&t);
+    }
+}
+
+static void elements_far_apart(void ** state) {
+    (void) state;
+    struct cpu_test t = cpu_test_new(test_seed());
+    const int64_t ne[] = { 700, 6, 1, 1 }, chosen[] = { 5, 1, 1, 1 };
+    struct ggml_tensor * x = cpu_source(&t, GGML_TYPE_F16, ne, CPU_TURNED, -2.0f, 2.0f);
+    cpu_check(&t, ggml_get_rows(t.ctx, x, indices(&t, GGML_TYPE_I32, chosen, 6)),
+              (struct cpu_oracle){ fetched, 0.0, 0.0 });
+    cpu_test_free(&t);
+}
+
+static void a_bad_index_is_a_status_and_nothing_is_written(void ** state) {
+    (void) state;
+    static const int32_t bad[] = { 6, -1, INT32_MAX, INT32_MIN };
+    for (int k = 0; k < 4; k++) {
+        struct cpu_test t = cpu_test_new(1);
+        const int64_t ne[] = { 4, 6, 1, 1 }, chosen[] = { 5, 1, 1, 1 };
+        struct ggml_tensor * x = cpu_source(&t, GGML_TYPE_F32, ne, CPU_DENSE, -2.0f, 2.0f);
+        struct ggml_tensor * index = indices(&t, GGML_TYPE_I32, chosen, 6);
+        ((int32_t *) index->data)[3] = bad[k];
+        struct ggml_tensor * y = ggml_set_name(ggml_get_rows(t.ctx, x, index), "chosen");
+        struct ggml_tensor * z = ggml_set_rows(
+            t.ctx, x, cpu_source(&t, GGML_TYPE_F32, (const int64_t[]){ 4, 5, 1, 1 }, CPU_DENSE, 5.0f, 6.0f),
+            index);
+        cpu_allocate(&t);
+        char before[5 * 4 * 4], rows[6 * 4 * 4], text[32];
+        memcpy(before, y->data, sizeof(before));
+        memcpy(rows, x->data, sizeof(rows));
+        snprintf(text, sizeof(text), "index %d at position [3", bad[k]);
+        assert_int_equal(cpu_compute(y, 2), GGML_STATUS_FAILED);
+        assert_contains(ggml_ext_last_error(), text);
+        assert_contains(ggml_ext_last_error(), "chosen");
+        assert_memory_equal(before, y->data, sizeof(before));
+        assert_int_equal(cpu_compute(z, 2), GGML_STATUS_FAILED);
+        assert_contains(ggml_ext_last_error(), text);
+        assert_memory_equal(rows, x->data, sizeof(rows));
+        cpu_test_free(&t);
+    }
+}
+
+// What row r of the destination must hold: the last source row with that index, else what it held before.
+static void check_set(struct cpu_test * t, struct ggml_tensor * a, struct ggml_tensor * b,
+                      struct ggml_tensor * c, double tolerance) {
+    const int64_t n = ggml_nelements(a);
+    double * expected = malloc((size_t) n * sizeof(double));
+    int64_t i[4] = { 0 };
+    for (int64_t k = 0; k < n; k++, cpu_next(a, i)) {
+        expected[k] = cpu_get(a, i[0], i[1], i[2], i[3]);
+        for (int64_t r = 0; r < b->ne[1]; r++) {
+            const int64_t row = (int64_t) cpu_get(c, r, i[2] % c->ne[1], i[3] % c->ne[2], 0);
+            if (row == i[1]) expected[k] = cpu_get(b, i[0], r, i[2], i[3]);
+        }
+    }
+    struct ggml_tensor * y = ggml_set_rows(t->ctx, a, b, c);
+    assert_int_equal(y->op, GGML_OP_SET_ROWS);
+    cpu_run(t, y);
+    memset(i, 0, sizeof(i));
+    for (int64_t k = 0; k < n; k++, cpu_next(a, i)) {
+        const double v = cpu_get(a, i[0], i[1], i[2], i[3]);
+        if (fabs(v - expected[k]) > tolerance) fail_msg("row %d: %g, not %g", (int) i[1], v, expected[k]);
+    }
+    free(expected);
+}
+
+static void rows_are_replaced(void ** state) {
+    (void) state;
+    static const struct {
+        enum ggml_type type;
+        double tolerance;
+    } kinds[] = { { GGML_TYPE_F32, 0.0 },
+                  { GGML_TYPE_F16, 1.01 * 0x1p-11 },
+                  { GGML_TYPE_BF16, 1.01 * 0x1p-8 },
+                  { GGML_TYPE_Q8_0, 0.0050 },
+                  { GGML_TYPE_Q4_0, 0.14 } };
+    const uint64_t seed = test_seed();
+    for (int k = 0; k < 5 * 2 * 3; k++) {
+        struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
+        const int64_t ne[] = { 544, 7, 2, 2 }, from[] = { 544, 5, 2, 2 }, chosen[] = { 5, 2, 1, 1 };
+        const enum cpu_layout layout = (enum cpu_layout)(k / 10);
+        struct ggml_tensor * a = cpu_source(&t, kinds[k % 5].type, ne, layout, -1.0f, 1.0f);
+        struct ggml_tensor * b =
+            cpu_source(&t, k / 5 % 2 ? GGML_TYPE_F16 : GGML_TYPE_F32, from, layout, -1.0f, 1.0f);
+        struct ggml_tensor * c = indices(&t, k % 2 ? GGML_TYPE_I32 : GGML_TYPE_I64, chosen, 7);
+        check_set(&t, a, b, c, kinds[k % 5].tolerance);
+        cpu_test_free(&t);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_of_every_type),
+        cmocka_unit_test(elements_far_apart),
+        cmocka_unit_test(a_bad_index_is_a_status_and_nothing_is_written),
+        cmocka_unit_test(rows_are_replaced),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
