@@ -85,7 +85,11 @@ static void apply(const struct tn_operand * y, const struct tn_operand * x, stru
             const int64_t n = tn_min_i64(TN_TILE, x->ne[0] - i);
             float * out = tn_operand_target(y, to, i, buf_y);
             const float * in = tn_operand_load(x, from, i, n, buf_x);
-            tn_norm_apply(n, out, in, (float) m.center, (float) m.factor);
+            if (m.center == 0.0) {
+                tn_norm_scale(n, out, in, (float) m.factor);
+            } else {
+                tn_norm_center(n, out, in, m.center, m.factor);
+            }
             tn_operand_store(y, to, i, n, out);
         }
     }

@@ -2,7 +2,12 @@
 // Normalisation, portable.
 #include "cpu/kernels/norm/norm.h"
 
-void tn_norm_apply(int64_t n, float * y, const float * x, float center, float factor) {
+void tn_norm_center(int64_t n, float * y, const float * x, double center, double factor) {
     for (int64_t i = 0; i < n; i++)
-        y[i] = (x[i] - center) * factor;
+        y[i] = (float) (((double) x[i] - center) * factor);
+}
+
+void tn_norm_scale(int64_t n, float * y, const float * x, float factor) {
+    for (int64_t i = 0; i < n; i++)
+        y[i] = x[i] * factor;
 }

@@ -7,7 +7,9 @@
 
 #include <stdint.h>
 
-// y[i] = (x[i] - center) * factor, in f32
-void tn_norm_apply(int64_t n, float * y, const float * x, float center, float factor);
+// y[i] = (x[i] - center) * factor, in double: a mean rounded to f32 would show where the variance is small.
+void tn_norm_center(int64_t n, float * y, const float * x, double center, double factor);
+// y[i] = x[i] * factor
+void tn_norm_scale(int64_t n, float * y, const float * x, float factor);
 
 #endif
