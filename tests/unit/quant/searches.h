@@ -24,10 +24,8 @@ static const struct searched_row {
 };
 
 static void encode_or_fail(const float * x, const float * w, uint8_t * bytes) {
-    static const struct {
-        float w[SEARCH_LEN];
-    } flat = { { 0 } }; // weights of 0 throughout: all count the same
-    if (!w && suite.needs_weights) w = flat.w;
+    static const float idle[SEARCH_LEN]; // weights of 0 throughout: all count the same
+    if (!w && suite.needs_weights) w = idle;
     assert_int_equal(ggml_quantize_chunk(suite.type, x, bytes, 0, 1, SEARCH_LEN, w), row_bytes(SEARCH_LEN));
 }
 
@@ -140,6 +138,24 @@ static void idle_columns(void ** state) {
     if (!(rest < 1)) fail_msg("error %g where weights are 0", rest);
 }
 
+// Beyond what the largest half reaches, a row is as large as its type can say, with the signs that it can
+// say.
+static void huge_values_saturate(void ** state) {
+    (void) state;
+    float x[SEARCH_LEN], y[SEARCH_LEN];
+    uint8_t bytes[SEARCH_BYTES];
+    for (int i = 0; i < SEARCH_LEN; i++) {
+        x[i] = i * i % 11 < 5 ? 1e30f : -1e30f;
+    }
+    encode_or_fail(x, NULL, bytes);
+    decode_row(bytes, y, SEARCH_LEN);
+    int right = 0;
+    for (int i = 0; i < SEARCH_LEN; i++) {
+        right += fabsf(y[i]) >= 65504 && (y[i] > 0) == (x[i] > 0);
+    }
+    if (right < SEARCH_LEN * 13 / 16) fail_msg("%d of %d are large and of the right sign", right, SEARCH_LEN);
+}
+
 static void nothing_is_allocated(void ** state) {
     (void) state;
     struct test_rng rng = { test_seed() };
@@ -203,6 +219,7 @@ static void threads_agree(void ** state) {
 #define SEARCH_TESTS                                                                                         \
     cmocka_unit_test(threads_agree), cmocka_unit_test(decoded_blocks_are_found),                             \
         cmocka_unit_test(as_good_as_stored), cmocka_unit_test(scales_pass_through),                          \
-        cmocka_unit_test(idle_columns), cmocka_unit_test(nothing_is_allocated)
+        cmocka_unit_test(idle_columns), cmocka_unit_test(huge_values_saturate),                              \
+        cmocka_unit_test(nothing_is_allocated)
 
 #endif
