@@ -7,8 +7,7 @@
 
 #include "quant/code.h"
 
-// The power of two that brings the largest magnitude between 8 and 16, as far as its inverse is a normal
-// number too.
+// The power of two that brings the largest magnitude between 8 and 16, if its inverse is a normal number.
 static float unit_of(float largest) {
     int exponent;
     frexpf(largest, &exponent);

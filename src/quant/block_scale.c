@@ -147,8 +147,7 @@ static void try_scales(const struct plan * plan, struct candidate kept[KEPT]) {
     if (falling) keep(kept, &previous);
 }
 
-// Which of the codes next to the present one is best? Adds what it costs, and its share of the least-squares
-// sums.
+// Which of the codes next to the present one is best? Adds its cost and its share of the sums.
 static void refine_sub(const struct plan * plan, int s, struct candidate * c,
                        struct tn_block_scale_fit * sum) {
     const struct tn_block_scale * job = plan->job;

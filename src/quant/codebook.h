@@ -27,9 +27,7 @@ struct tn_codebook {
     const uint64_t * words8; // the words of either kind, as in codebook_tables.h
     const uint32_t * words4;
 
-    // Filled by tn_codebook_prepare. Sorted by first half: those with first half f are start[f] .. start[f +
-    // 1]
-    // - 1.
+    // Filled by tn_codebook_prepare: the words by first half. Those with first half f begin at start[f].
     bool is_built;
     uint16_t start[TN_CODEBOOK_PATTERNS + 1];
     uint16_t word[TN_CODEBOOK_WORDS];
@@ -41,16 +39,14 @@ struct tn_codebook {
 // encoders that cannot report a failure need none.
 bool tn_codebook_prepare(struct tn_codebook * book);
 
-// What the lanes of a word shall approximate: weight times value (of magnitudes: times |value|), and the
-// weight.
+// What the lanes of a word shall approximate: weight times value (or |value|), and weight.
 struct tn_codebook_target {
     const float * wx;
     const float * w;
 };
 
 // What the patterns of a half cost at one scale, but for the sum of w x x: a row, that is the first one or
-// two of its lanes, plus a column, that is the others. What a lane of the wrong sign costs on top: the less
-// of two.
+// two of its lanes, plus a column, the others. A lane of the wrong sign costs the less of both flips on top.
 struct tn_codebook_half {
     float rows[9];
     float cols[12];

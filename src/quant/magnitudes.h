@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The encoder of the types that store code words for magnitudes, and signs: iq2_xxs iq2_xs iq2_s iq3_xxs
-// iq3_s.
+// The encoder of the types that store words of magnitudes, and signs: iq2_xxs iq2_xs iq2_s iq3_xxs iq3_s.
 #ifndef TN_QUANT_MAGNITUDES_H
 #define TN_QUANT_MAGNITUDES_H
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The encoder of iq1_s and iq1_m: words of eight lanes -1 0 1, shifted up or down by an eighth, times a
-// scale.
+// The encoder of iq1_s and iq1_m: words of eight lanes -1 0 1, shifted by an eighth, times a scale.
 #ifndef TN_QUANT_TERNARY_H
 #define TN_QUANT_TERNARY_H
 

@@ -138,8 +138,7 @@ static void idle_columns(void ** state) {
     if (!(rest < 1)) fail_msg("error %g where weights are 0", rest);
 }
 
-// Beyond what the largest half reaches, a row is as large as its type can say, with the signs that it can
-// say.
+// Beyond what the largest half reaches, values are as large as the type can say, with their signs.
 static void huge_values_saturate(void ** state) {
     (void) state;
     float x[SEARCH_LEN], y[SEARCH_LEN];
