@@ -23,11 +23,13 @@ struct tn_op {
     // false with a text: a gradient is asked for that does not exist.
     bool (*backward)(struct tn_autodiff * ad, struct ggml_tensor * node);
 
-    int n_src;      // sources that must be given, the first ones
-    bool is_view;   // no work: the result is another view of src[0]'s memory
-    int may_reuse;  // over how many of the first sources the graph allocator may place the result: 1 for most of
-                    // what is computed element by element or row by row; 2 where both operands are read only at
-                    // the element that is written
+    int n_src;    // sources that must be given, the first ones
+    bool is_view; // no work: the result is another view of src[0]'s memory
+
+    // Over how many of the first sources the graph allocator may place the result: 1 for most of what is
+    // computed element by element or row by row; 2 where both operands are read only at the element that is
+    // written.
+    int may_reuse;
 
     // Which word of op_params holds the least precision of sums, and of src[1] on the way (enum ggml_prec),
     // plus 1. 0: it takes no such setting.

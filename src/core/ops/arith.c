@@ -254,20 +254,12 @@ static bool scale_backward(struct tn_autodiff * ad, struct ggml_tensor * node) {
 }
 
 const struct tn_op tn_op_add = { .rule = add_rule, .backward = add_backward, .n_src = 2, .may_reuse = 2 };
-const struct tn_op tn_op_sub = {
-    .rule = binary_rule, .backward = sub_backward, .n_src = 2, .may_reuse = 2
-};
-const struct tn_op tn_op_mul = {
-    .rule = binary_rule, .backward = mul_backward, .n_src = 2, .may_reuse = 2
-};
-const struct tn_op tn_op_div = {
-    .rule = binary_rule, .backward = div_backward, .n_src = 2, .may_reuse = 2
-};
-const struct tn_op tn_op_add1 = {
-    .rule = add1_rule, .backward = add1_backward, .n_src = 2, .may_reuse = true
-};
-const struct tn_op tn_op_add_id = { .rule = add_id_rule, .n_src = 3, .may_reuse = true };
+const struct tn_op tn_op_sub = { .rule = binary_rule, .backward = sub_backward, .n_src = 2, .may_reuse = 2 };
+const struct tn_op tn_op_mul = { .rule = binary_rule, .backward = mul_backward, .n_src = 2, .may_reuse = 2 };
+const struct tn_op tn_op_div = { .rule = binary_rule, .backward = div_backward, .n_src = 2, .may_reuse = 2 };
+const struct tn_op tn_op_add1 = { .rule = add1_rule, .backward = add1_backward, .n_src = 2, .may_reuse = 1 };
+const struct tn_op tn_op_add_id = { .rule = add_id_rule, .n_src = 3, .may_reuse = 1 };
 const struct tn_op tn_op_acc = { .rule = acc_rule, .backward = acc_backward, .n_src = 2 };
 const struct tn_op tn_op_scale = {
-    .rule = scale_rule, .backward = scale_backward, .n_src = 1, .may_reuse = true
+    .rule = scale_rule, .backward = scale_backward, .n_src = 1, .may_reuse = 1
 };

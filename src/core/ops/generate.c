@@ -75,4 +75,4 @@ struct ggml_tensor * ggml_fill_inplace(struct ggml_context * ctx, struct ggml_te
 
 const struct tn_op tn_op_arange = { .rule = arange_rule };
 const struct tn_op tn_op_timestep_embedding = { .rule = timestep_embedding_rule, .n_src = 1 };
-const struct tn_op tn_op_fill = { .rule = fill_rule, .n_src = 1, .may_reuse = true };
+const struct tn_op tn_op_fill = { .rule = fill_rule, .n_src = 1, .may_reuse = 1 };

@@ -104,10 +104,10 @@ struct ggml_tensor * ggml_clamp_inplace(struct ggml_context * ctx, struct ggml_t
 
 const struct tn_op tn_op_diag = { .rule = diag_rule, .n_src = 1 };
 const struct tn_op tn_op_diag_mask_inf = {
-    .rule = like_rule, .backward = diag_mask_backward, .n_src = 1, .may_reuse = true
+    .rule = like_rule, .backward = diag_mask_backward, .n_src = 1, .may_reuse = 1
 };
 const struct tn_op tn_op_diag_mask_zero = {
-    .rule = like_rule, .backward = diag_mask_backward, .n_src = 1, .may_reuse = true
+    .rule = like_rule, .backward = diag_mask_backward, .n_src = 1, .may_reuse = 1
 };
 const struct tn_op tn_op_tri = { .rule = tri_rule, .n_src = 1 };
-const struct tn_op tn_op_clamp = { .rule = like_rule, .n_src = 1, .may_reuse = true };
+const struct tn_op tn_op_clamp = { .rule = like_rule, .n_src = 1, .may_reuse = 1 };

@@ -108,8 +108,8 @@ static bool rms_norm_backward(struct tn_autodiff * ad, struct ggml_tensor * node
 
 const struct tn_op tn_op_norm = { .rule = norm_rule, .n_src = 1 };
 const struct tn_op tn_op_rms_norm = {
-    .rule = norm_rule, .backward = rms_norm_backward, .n_src = 1, .may_reuse = true
+    .rule = norm_rule, .backward = rms_norm_backward, .n_src = 1, .may_reuse = 1
 };
 const struct tn_op tn_op_l2_norm = { .rule = norm_rule, .n_src = 1 };
 const struct tn_op tn_op_group_norm = { .rule = group_norm_rule, .n_src = 1 };
-const struct tn_op tn_op_rms_norm_back = { .rule = rms_norm_back_rule, .n_src = 2, .may_reuse = true };
+const struct tn_op tn_op_rms_norm_back = { .rule = rms_norm_back_rule, .n_src = 2, .may_reuse = 1 };

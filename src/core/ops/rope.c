@@ -232,7 +232,5 @@ static bool rope_backward(struct tn_autodiff * ad, struct ggml_tensor * node) {
     return true;
 }
 
-const struct tn_op tn_op_rope = {
-    .rule = rope_rule, .backward = rope_backward, .n_src = 2, .may_reuse = true
-};
-const struct tn_op tn_op_rope_back = { .rule = rope_rule, .n_src = 2, .may_reuse = true };
+const struct tn_op tn_op_rope = { .rule = rope_rule, .backward = rope_backward, .n_src = 2, .may_reuse = 1 };
+const struct tn_op tn_op_rope_back = { .rule = rope_rule, .n_src = 2, .may_reuse = 1 };

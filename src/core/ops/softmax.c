@@ -114,6 +114,6 @@ struct ggml_tensor * ggml_soft_max_ext_back_inplace(struct ggml_context * ctx, s
 }
 
 const struct tn_op tn_op_soft_max = {
-    .rule = soft_max_rule, .backward = soft_max_backward, .n_src = 1, .may_reuse = true
+    .rule = soft_max_rule, .backward = soft_max_backward, .n_src = 1, .may_reuse = 1
 };
-const struct tn_op tn_op_soft_max_back = { .rule = soft_max_back_rule, .n_src = 2, .may_reuse = true };
+const struct tn_op tn_op_soft_max_back = { .rule = soft_max_back_rule, .n_src = 2, .may_reuse = 1 };

@@ -247,15 +247,13 @@ struct ggml_tensor * ggml_leaky_relu(struct ggml_context * ctx, struct ggml_tens
     return tn_build_finish(&b);
 }
 
-const struct tn_op tn_op_sqr = { .rule = map_rule, .backward = sqr_backward, .n_src = 1, .may_reuse = true };
-const struct tn_op tn_op_sqrt = {
-    .rule = map_rule, .backward = sqrt_backward, .n_src = 1, .may_reuse = true
-};
-const struct tn_op tn_op_log = { .rule = map_rule, .backward = log_backward, .n_src = 1, .may_reuse = true };
+const struct tn_op tn_op_sqr = { .rule = map_rule, .backward = sqr_backward, .n_src = 1, .may_reuse = 1 };
+const struct tn_op tn_op_sqrt = { .rule = map_rule, .backward = sqrt_backward, .n_src = 1, .may_reuse = 1 };
+const struct tn_op tn_op_log = { .rule = map_rule, .backward = log_backward, .n_src = 1, .may_reuse = 1 };
 const struct tn_op tn_op_sin = { .rule = map_rule, .backward = sin_backward, .n_src = 1 };
 const struct tn_op tn_op_cos = { .rule = map_rule, .backward = cos_backward, .n_src = 1 };
 const struct tn_op tn_op_unary = {
-    .rule = unary_rule, .backward = unary_backward, .n_src = 1, .may_reuse = true
+    .rule = unary_rule, .backward = unary_backward, .n_src = 1, .may_reuse = 1
 };
-const struct tn_op tn_op_silu_back = { .rule = silu_back_rule, .n_src = 2, .may_reuse = true };
+const struct tn_op tn_op_silu_back = { .rule = silu_back_rule, .n_src = 2, .may_reuse = 1 };
 const struct tn_op tn_op_leaky_relu = { .rule = map_rule, .n_src = 1 };
