@@ -74,7 +74,7 @@ static bool out_2d(const struct ggml_tensor * node, int64_t * ow, int64_t * oh) 
 
 static bool conv_2d_rule(struct ggml_tensor * node) {
     const struct ggml_tensor * data = node->src[1];
-    int64_t ow, oh;
+    int64_t ow = 0, oh = 0;
     if (!tn_rule_equal(node, 0, 2, 1, 2) || !out_2d(node, &ow, &oh)) return false;
     tn_rule_result(node, data->type, ow, oh, node->src[0]->ne[3], data->ne[3]);
     return true;
