@@ -41,8 +41,10 @@ function(tenon_library name objects)
   if(BUILD_SHARED_LIBS)
     target_compile_definitions(${name} INTERFACE GGML_SHARED GGML_BACKEND_SHARED)
     # What a library lacks fails when it is linked, not when a program loads it. Sanitizers resolve their calls late.
-    target_link_options(${name} PRIVATE LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/symbols.map
-      $<$<NOT:$<BOOL:${TENON_SANITIZE}>>:LINKER:-z,defs>)
+    target_link_options(${name} PRIVATE LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/symbols.map)
+    if(NOT TENON_SANITIZE)
+      target_link_options(${name} PRIVATE LINKER:-z,defs)
+    endif()
     set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/symbols.map)
   endif()
   target_link_libraries(${name} PRIVATE $<BUILD_INTERFACE:tenon-flags> Threads::Threads m)
