@@ -1758,8 +1758,8 @@ GGML_API void ggml_graph_reset(struct ggml_cgraph * cgraph);
 GGML_API void ggml_graph_clear(struct ggml_cgraph * cgraph);
 
 // size: nodes there is room for. n_nodes: nodes there are. nodes: the array, of the graph. node: the i-th,
-// a negative i counts from the end; NULL beyond. get_tensor: the first leaf or else node of that name, or
-// NULL.
+// a negative i counts from the end; beyond, NULL, or the poisoned tensor that made the graph invalid.
+// get_tensor: the first leaf or else node of that name, or NULL.
 GGML_API int                   ggml_graph_size      (struct ggml_cgraph * cgraph);
 GGML_API int                   ggml_graph_n_nodes   (struct ggml_cgraph * cgraph);
 GGML_API struct ggml_tensor ** ggml_graph_nodes     (struct ggml_cgraph * cgraph);

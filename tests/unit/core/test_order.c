@@ -224,6 +224,90 @@ static void a_cycle_ends(void ** state) {
     ggml_free(f.ctx);
 }
 
+// The same in the plainest way: recursion, and a search through all that was visited.
+enum { N_RANDOM = 60 };
+
+struct naive {
+    struct ggml_tensor *visited[N_RANDOM], *nodes[N_RANDOM], *leafs[N_RANDOM], *wanted[N_RANDOM];
+    int n_visited, n_nodes, n_leafs, n_wanted;
+};
+
+static bool put(struct ggml_tensor ** list, int * n, struct ggml_tensor * t) {
+    for (int i = 0; i < *n; i++) {
+        if (list[i] == t) return false;
+    }
+    list[(*n)++] = t;
+    return true;
+}
+
+static void naive_visit(struct naive * v, struct ggml_tensor * t) {
+    if (!put(v->visited, &v->n_visited, t)) return;
+    for (int i = 0; i < GGML_MAX_SRC; i++) {
+        if (t->src[i]) naive_visit(v, t->src[i]);
+    }
+    if (t->op == GGML_OP_NONE) {
+        v->leafs[v->n_leafs++] = t;
+    } else {
+        v->nodes[v->n_nodes++] = t;
+    }
+}
+
+static void naive_want(struct naive * v, struct ggml_tensor * t) {
+    if (t->op == GGML_OP_NONE || !put(v->wanted, &v->n_wanted, t)) return;
+    for (int i = 0; i < GGML_MAX_SRC; i++) {
+        if (t->src[i]) naive_want(v, t->src[i]);
+    }
+}
+
+static void compare(const struct naive * v, const struct fixture * f) {
+    assert_int_equal(ggml_graph_n_nodes(f->g), v->n_nodes);
+    assert_int_equal(f->g->n_leafs, v->n_leafs);
+    for (int i = 0; i < v->n_leafs; i++) {
+        assert_ptr_equal(f->g->leafs[i], v->leafs[i]);
+    }
+    int n_wanted = 0, n_uses[N_RANDOM] = { 0 };
+    for (int i = 0; i < v->n_nodes; i++) {
+        assert_ptr_equal(ggml_graph_node(f->g, i), v->nodes[i]);
+        n_wanted += wanted(v->nodes[i]);
+        for (int k = 0; k < i; k++) {
+            n_uses[k] += (v->nodes[i]->src[0] == v->nodes[k]) + (v->nodes[i]->src[1] == v->nodes[k]);
+        }
+    }
+    for (int i = 0; i < v->n_nodes; i++) {
+        assert_int_equal(tn_graph_use_count(f->g, v->nodes[i]), n_uses[i]);
+    }
+    for (int i = 0; i < v->n_wanted; i++) {
+        assert_true(wanted(v->wanted[i]));
+    }
+    assert_int_equal(n_wanted, v->n_wanted);
+}
+
+static void random_graphs_against_recursion(void ** state) {
+    (void) state;
+    struct test_rng rng = { test_seed() };
+    for (int64_t round = 0; round < test_rounds(5000); round++) {
+        struct fixture f = fixture(N_RANDOM);
+        struct naive v = { 0 };
+        struct ggml_tensor * all[N_RANDOM - 3] = { f.a, f.b, f.c };
+        for (int i = 3; i < N_RANDOM - 3; i++) {
+            all[i] = ggml_add(f.ctx, all[test_rng_below(&rng, i)], all[test_rng_below(&rng, i)]);
+        }
+        for (int k = 0; k < 8; k++) {
+            struct ggml_tensor * t = all[test_rng_below(&rng, N_RANDOM - 3)];
+            naive_visit(&v, t);
+            if (test_rng_below(&rng, 2)) {
+                naive_want(&v, t);
+                ggml_build_forward_expand(f.g, t);
+            } else {
+                ggml_build_forward_order(f.g, t);
+            }
+        }
+        compare(&v, &f);
+        assert_true(tn_graph_check(f.g));
+        ggml_free(f.ctx);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sources_come_first_in_their_order),
@@ -237,6 +321,7 @@ int main(void) {
         cmocka_unit_test(a_poisoned_tensor_makes_the_graph_invalid),
         cmocka_unit_test(a_chain_of_100000_nodes),
         cmocka_unit_test(a_cycle_ends),
+        cmocka_unit_test(random_graphs_against_recursion),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
