@@ -1475,7 +1475,8 @@ GGML_API struct ggml_tensor * ggml_im2col_back(struct ggml_context * ctx, struct
 GGML_API struct ggml_tensor * ggml_col2im_1d(struct ggml_context * ctx, struct ggml_tensor * a, int s0,
         int oc, int p0);
 
-// By unfolding and a matrix product; the columns are F16, or F32 with a BF16 kernel.
+// By unfolding and a matrix product; the columns are F16, or F32 with a BF16 kernel (2d_dw: with any kernel
+// but F16).
 //   1d      a [K, IC, OC],      b [L, IC, N]    -> [OL, OC, N]         _ph: padding K/2
 //   1d_dw   a [K, 1, C],        b [L, C]        -> [OL, C, 1]          each channel with its own kernel
 //   2d      a [KW, KH, IC, OC], b [W, H, IC, N] -> [OW, OH, OC, N]     _sk_p0: stride = kernel, padding 0;

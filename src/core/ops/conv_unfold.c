@@ -9,8 +9,8 @@
 #include "core/op.h"
 #include "core/rule.h"
 
-// Several operators make one builder. What it is given is checked first, under the builder's own name; what a
-// part refuses goes through all later parts as a poisoned tensor.
+// Several operators make one builder. What it is given is checked first, under the builder's own name, and
+// columns that are refused are returned at once: later parts would replace the reason by one of their own.
 struct conv {
     struct ggml_context * ctx;
     const char * function;
