@@ -82,8 +82,8 @@ static bool fill_span(struct job * job, const struct span * span) {
     ggml_backend_buffer_t buffer = ggml_backend_buft_alloc_buffer(job->buft, span->size);
     if (!buffer) {
         char text[TN_SHAPE_TENSOR_TEXT];
-        return tn_refuse("%zu bytes of %s memory, from %s on, cannot be had", span->size,
-                         ggml_backend_buft_name(job->buft), tn_shape_tensor_text(text, span->first));
+        return tn_refuse("%s; the first tensor there is %s", tn_error_text(),
+                         tn_shape_tensor_text(text, span->first));
     }
     job->buffers.items[job->buffers.count++] = buffer;
     struct ggml_tallocr talloc = ggml_tallocr_new(buffer);

@@ -157,8 +157,8 @@ static bool pool_size(const struct tn_place_pool * pool, size_t * size) {
 
 // ---- buffers ---------------------------------------------------------------------------------------------
 
-// The text of an allocation that failed, with what to look at first: the largest tensor.
-static bool refuse_chunk(struct ggml_gallocr * g, int pool, size_t size) {
+// Adds to the text of an allocation that failed what to look at first: the largest tensor.
+static bool refuse_chunk(struct ggml_gallocr * g, int pool) {
     const struct tn_lifetime * life = &present_plan(g)->life;
     size_t largest = 0, found = 0;
     for (size_t i = 0; i < life->items.count; i++) {
@@ -167,11 +167,10 @@ static bool refuse_chunk(struct ggml_gallocr * g, int pool, size_t size) {
         largest = item->size;
         found = i;
     }
+    if (largest == 0) return false;
     char text[TN_SHAPE_TENSOR_TEXT];
-    return tn_refuse(
-        "%zu bytes of %s memory for a graph cannot be had; its largest tensor is %s of %zu bytes", size,
-        ggml_backend_buft_name(g->type_of_pool[pool]), tn_shape_tensor_text(text, life->tensors.items[found]),
-        largest);
+    return tn_refuse("%s; the largest tensor there is %s of %zu bytes", tn_error_text(),
+                     tn_shape_tensor_text(text, life->tensors.items[found]), largest);
 }
 
 // The old buffer is freed first: both together may be more than there is.
@@ -180,7 +179,7 @@ static bool grow_chunk(struct ggml_gallocr * g, int pool, int chunk, size_t size
     if (*buffer && (*buffer)->size >= size) return true;
     ggml_backend_buffer_free(*buffer);
     *buffer = ggml_backend_buft_alloc_buffer(g->type_of_pool[pool], size);
-    if (!*buffer) return refuse_chunk(g, pool, size);
+    if (!*buffer) return refuse_chunk(g, pool);
     ggml_backend_buffer_set_usage(*buffer, GGML_BACKEND_BUFFER_USAGE_COMPUTE);
     return true;
 }

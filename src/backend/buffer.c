@@ -7,6 +7,7 @@
 #include "base/bits.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "core/op.h"
 #include "core/shape.h"
 
@@ -22,20 +23,32 @@ static ggml_backend_buffer_t empty_buffer(ggml_backend_buffer_type_t buft) {
     return ggml_backend_buffer_init(buft, nothing, NULL, 0);
 }
 
+// The buffer, or NULL with the back end's own reason, if it gives one, as this thread's text.
+static ggml_backend_buffer_t ask_for_buffer(ggml_backend_buffer_type_t buft, size_t size) {
+    char before[TN_ERROR_MAX];
+    tn_str_copy(before, sizeof(before), tn_error_text());
+    tn_error_clear();
+    ggml_backend_buffer_t buffer = buft->iface.alloc_buffer(buft, size);
+    if (buffer) tn_error_set("%s", before); // nothing has failed
+    return buffer;
+}
+
 ggml_backend_buffer_t ggml_backend_buft_alloc_buffer(ggml_backend_buffer_type_t buft, size_t size) {
     if (!buft) {
         tn_iface_refuse(__func__, "the buffer type is NULL");
         return NULL;
     }
     if (size == 0) return empty_buffer(buft);
-    ggml_backend_buffer_t buffer = buft->iface.alloc_buffer(buft, size);
+    const char * name = ggml_backend_buft_name(buft);
+    ggml_backend_buffer_t buffer = ask_for_buffer(buft, size);
     if (!buffer) {
-        tn_iface_refuse(__func__, "%zu bytes of %s memory cannot be had", size, ggml_backend_buft_name(buft));
+        const char * reason = tn_error_text();
+        tn_iface_refuse(__func__, "%zu bytes of %s memory cannot be had%s%s", size, name, *reason ? ": " : "",
+                        reason);
         return NULL;
     }
     if (buffer->size >= size) return buffer;
-    tn_iface_refuse(__func__, "the back end of %s memory gave %zu of %zu bytes", ggml_backend_buft_name(buft),
-                    buffer->size, size);
+    tn_iface_refuse(__func__, "the back end of %s memory gave %zu of %zu bytes", name, buffer->size, size);
     ggml_backend_buffer_free(buffer);
     return NULL;
 }

@@ -2,6 +2,7 @@
 // backend/buffer.c: buffer types, buffers, several as one, tensors in buffers.
 #include "unit/fake_device.h"
 
+#include "base/error.h"
 #include "base/mem.h"
 #include "ggml-ext.h"
 
@@ -94,6 +95,30 @@ static void memory_that_cannot_be_had(void ** state) {
     f->fake.lie_about_size = true;
     assert_null(ggml_backend_buft_alloc_buffer(&f->fake.type, 4711));
     assert_contains(ggml_ext_last_error(), "4710 of 4711");
+}
+
+static ggml_backend_buffer_t no_reason(ggml_backend_buffer_type_t buft, size_t size) {
+    (void) buft, (void) size;
+    return NULL;
+}
+
+static ggml_backend_buffer_t a_reason(ggml_backend_buffer_type_t buft, size_t size) {
+    (void) buft, (void) size;
+    tn_error_set("the device is lost");
+    return NULL;
+}
+
+static void the_reason_is_the_back_ends(void ** state) {
+    struct fixture * f = *state;
+    tn_error_set("something else before");
+    ggml_backend_buffer_free(ggml_backend_buft_alloc_buffer(&f->fake.type, 16));
+    assert_string_equal(ggml_ext_last_error(), "something else before"); // a success says nothing
+    f->fake.type.iface.alloc_buffer = a_reason;
+    assert_null(ggml_backend_buft_alloc_buffer(&f->fake.type, 16));
+    assert_contains(ggml_ext_last_error(), "cannot be had: the device is lost");
+    f->fake.type.iface.alloc_buffer = no_reason;
+    assert_null(ggml_backend_buft_alloc_buffer(&f->fake.type, 16));
+    assert_null(strstr(ggml_ext_last_error(), "lost"));
 }
 
 static void alloc_size_is_held_to_its_rule(void ** state) {
@@ -259,6 +284,7 @@ int main(void) {
         TEST(a_buffer_has_its_size_and_base),
         TEST(size_0_asks_nobody),
         TEST(memory_that_cannot_be_had),
+        TEST(the_reason_is_the_back_ends),
         TEST(alloc_size_is_held_to_its_rule),
         TEST(an_addition_gets_no_scratch),
         TEST(several_as_one),
