@@ -41,6 +41,9 @@ TN_API char * tn_mem_strdup(const char * text, enum tn_mem_tag tag);
 
 TN_API void tn_mem_stats_get(enum tn_mem_tag tag, struct tn_mem_stats * out);
 
+// Bytes of memory that this machine has; 0: unknown.
+TN_API size_t tn_mem_physical(void);
+
 // Fault injection for tests, process-wide: the n-th allocation from now (1 = the next) fails, and only that
 // one; 0 turns it off. Returns whether the previous order has struck.
 TN_API int tn_mem_fail_nth(int64_t n);

@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/mem.h"
 #include "base/str.h"
 #include "base/thread.h"
 #include "cpu/op.h"
@@ -45,8 +45,7 @@ static const char * device_description(ggml_backend_dev_t dev) {
 // All physical memory counts as free: the system decides what it gives.
 static void device_memory(ggml_backend_dev_t dev, size_t * free, size_t * total) {
     (void) dev;
-    const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGE_SIZE);
-    *total = pages > 0 && size > 0 ? (size_t) pages * (size_t) size : 0;
+    *total = tn_mem_physical();
     *free = *total;
 }
 

@@ -64,6 +64,14 @@ static void the_nth_allocation_fails(void ** state) {
     tn_mem_free(c);
 }
 
+static void the_machine_has_memory(void ** state) {
+    (void) state;
+    const size_t size = tn_mem_physical();
+    assert_true(size >= (size_t) 16 << 20);
+    assert_int_equal(size % 4096, 0);
+    assert_int_equal(tn_mem_physical(), size);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(alignment),
@@ -71,6 +79,7 @@ int main(void) {
         cmocka_unit_test(overflow_is_refused),
         cmocka_unit_test(realloc_keeps_contents),
         cmocka_unit_test(the_nth_allocation_fails),
+        cmocka_unit_test(the_machine_has_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
