@@ -19,7 +19,8 @@ static inline uint64_t test_seed(void) {
     const char * given = getenv("TENON_SEED");
     struct timespec ts;
     clock_gettime(CLOCK_REALTIME, &ts);
-    const uint64_t seed = given ? strtoull(given, NULL, 0) : (uint64_t) ts.tv_sec * 1000003u + (uint64_t) ts.tv_nsec;
+    const uint64_t now = (uint64_t) ts.tv_sec * 1000003u + (uint64_t) ts.tv_nsec;
+    const uint64_t seed = given ? strtoull(given, NULL, 0) : now;
     printf("seed: TENON_SEED=%llu\n", (unsigned long long) seed);
     return seed;
 }

@@ -8,8 +8,8 @@
 
 #include "base/mem.h"
 
-// Makes room for `count` items of `size` bytes, at least doubling. items_at: the address of the pointer to them.
-// false: no memory, array unchanged.
+// Makes room for `count` items of `size` bytes, at least doubling. items_at: the address of the pointer to
+// them. false: no memory, array unchanged.
 TN_API bool tn_array_grow(void * items_at, size_t * capacity, size_t count, size_t size, enum tn_mem_tag tag);
 
 #define TN_ARRAY(T)     \
