@@ -64,7 +64,7 @@ static double oracle(const struct ggml_tensor * node, const int64_t * i) {
     return out;
 }
 
-static const struct cpu_oracle close_to = { oracle, 4e-6, 2e-6 };
+static const struct cpu_oracle close_to = { oracle, 8e-6, 8e-6 };
 
 struct attention {
     int64_t d, dv, n, m, heads, k_heads, v_heads, sequences;
@@ -141,7 +141,7 @@ static void a_long_cache(void ** state) {
     const struct attention a = { 16, 16, 1, 20000, 2, 1, 1, 1 };
     struct ggml_tensor * y =
         build(&t, &a, (const enum ggml_type[]){ GGML_TYPE_F16, GGML_TYPE_F16 }, 0, CPU_DENSE);
-    cpu_check(&t, y, (struct cpu_oracle){ oracle, 2e-5, 2e-6 });
+    cpu_check(&t, y, (struct cpu_oracle){ oracle, 2e-5, 8e-6 });
     cpu_test_free(&t);
 }
 
