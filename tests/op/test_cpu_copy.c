@@ -41,7 +41,7 @@ static const enum ggml_type plain[] = { GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_
 static void equal_types_in_every_layout(void ** state) {
     (void) state;
     const uint64_t seed = test_seed();
-    for (int k = 0; k < 8 * 6 * CPU_LAYOUTS; k++) {
+    for (int k = 0; k < 8 * 6 * CPU_LAYOUTS; k += cpu_step(8 * 6 * CPU_LAYOUTS)) {
         struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
         const enum ggml_type type = plain[k % 8];
         const int64_t * ne = shapes[k / 8 % 6];
@@ -73,7 +73,7 @@ static const enum ggml_type conversions[][2] = {
 static void conversions_round_once(void ** state) {
     (void) state;
     const uint64_t seed = test_seed();
-    for (int k = 0; k < 9 * 6 * CPU_LAYOUTS; k++) {
+    for (int k = 0; k < 9 * 6 * CPU_LAYOUTS; k += cpu_step(9 * 6 * CPU_LAYOUTS)) {
         struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
         const int64_t * ne = shapes[k / 9 % 6];
         struct ggml_tensor * x =
@@ -148,7 +148,7 @@ static void repeats(void ** state) {
     (void) state;
     static const int64_t times[][4] = { { 1, 1, 1, 1 }, { 3, 2, 1, 2 }, { 5, 1, 4, 1 }, { 1, 7, 1, 1 } };
     const uint64_t seed = test_seed();
-    for (int k = 0; k < 6 * 4 * CPU_LAYOUTS; k++) {
+    for (int k = 0; k < 6 * 4 * CPU_LAYOUTS; k += cpu_step(6 * 4 * CPU_LAYOUTS)) {
         struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
         const int64_t * ne = shapes[k % 6];
         const int64_t * n = times[k / 6 % 4];
@@ -166,7 +166,7 @@ static void joins(void ** state) {
     static const enum ggml_type types[] = { GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_I8, GGML_TYPE_I64,
                                             GGML_TYPE_Q8_0 };
     const uint64_t seed = test_seed();
-    for (int k = 0; k < 5 * 4 * 4 * CPU_LAYOUTS; k++) {
+    for (int k = 0; k < 5 * 4 * 4 * CPU_LAYOUTS; k += cpu_step(5 * 4 * 4 * CPU_LAYOUTS)) {
         struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
         const int dim = k / 5 % 4;
         const int64_t * ne = shapes[(const int[]){ 1, 3, 4, 1 }[k / 20 % 4]];

@@ -47,7 +47,7 @@ static const enum ggml_type types[] = { GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_
 static void every_gate(void ** state) {
     (void) state;
     const uint64_t seed = test_seed();
-    for (int k = 0; k < 5 * 3 * GGML_GLU_OP_COUNT; k++) {
+    for (int k = 0; k < 5 * 3 * GGML_GLU_OP_COUNT; k += cpu_step(5 * 3 * GGML_GLU_OP_COUNT)) {
         const enum ggml_glu_op op = (enum ggml_glu_op)(k % GGML_GLU_OP_COUNT);
         struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
         const enum ggml_type type = types[k / GGML_GLU_OP_COUNT % 3];

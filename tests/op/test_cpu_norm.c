@@ -76,7 +76,7 @@ static const int64_t shapes[][4] = {
 static void rows(void ** state) {
     (void) state;
     const uint64_t seed = test_seed();
-    for (int k = 0; k < 6 * CPU_LAYOUTS; k++) {
+    for (int k = 0; k < 6 * CPU_LAYOUTS; k += cpu_step(6 * CPU_LAYOUTS)) {
         struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
         const enum cpu_layout layout = (enum cpu_layout)(k / 6);
         struct ggml_tensor * x = cpu_source(&t, GGML_TYPE_F32, shapes[k % 6], layout, -3.0f, 5.0f);
@@ -96,7 +96,7 @@ static void groups(void ** state) {
     (void) state;
     static const int64_t sizes[][4] = { { 5, 3, 8, 2 }, { 600, 2, 7, 1 }, { 1, 1, 3, 1 } };
     const uint64_t seed = test_seed();
-    for (int k = 0; k < 3 * 3 * CPU_LAYOUTS; k++) {
+    for (int k = 0; k < 3 * 3 * CPU_LAYOUTS; k += cpu_step(3 * 3 * CPU_LAYOUTS)) {
         struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
         const int n_groups = (const int[]){ 1, 2, 3 }[k / 3 % 3];
         struct ggml_tensor * x =

@@ -50,7 +50,7 @@ static const enum ggml_type types[] = { GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_
 static void sums(void ** state) {
     (void) state;
     const uint64_t seed = test_seed();
-    for (int k = 0; k < 6 * 3 * CPU_LAYOUTS; k++) {
+    for (int k = 0; k < 6 * 3 * CPU_LAYOUTS; k += cpu_step(6 * 3 * CPU_LAYOUTS)) {
         struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
         struct ggml_tensor * x =
             cpu_source(&t, types[k % 3], shapes[k / 3 % 6], (enum cpu_layout)(k / 18), -1.0f, 1.0f);
@@ -77,7 +77,7 @@ static void rows_of_a_million_keep_their_digits(void ** state) {
 static void the_last_of_equal_maxima(void ** state) {
     (void) state;
     const uint64_t seed = test_seed();
-    for (int k = 0; k < 3 * CPU_LAYOUTS; k++) {
+    for (int k = 0; k < 3 * CPU_LAYOUTS; k += cpu_step(3 * CPU_LAYOUTS)) {
         struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
         const int64_t ne[] = { k % 3 == 0 ? 1 : k % 3 == 1 ? 70 : 1300, 9, 1, 1 };
         struct ggml_tensor * x = cpu_source(&t, GGML_TYPE_F32, ne, (enum cpu_layout)(k / 3), 0.0f, 6.0f);

@@ -112,7 +112,7 @@ static struct ggml_tensor * build(struct cpu_test * t, size_t row, struct ggml_t
 static void all_modes(void ** state) {
     (void) state;
     const uint64_t seed = test_seed();
-    for (size_t k = 0; k < 9 * 2 * 3; k++) {
+    for (size_t k = 0; k < 9 * 2 * 3; k += (size_t) cpu_step(9 * 2 * 3)) {
         struct cpu_test t = cpu_test_new(seed + k);
         const int64_t ne[] = { 40, 3, 5, 2 };
         struct ggml_tensor * x = cpu_source(&t, k / 9 % 2 ? GGML_TYPE_F16 : GGML_TYPE_F32, ne,

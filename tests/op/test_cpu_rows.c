@@ -22,7 +22,7 @@ static struct ggml_tensor * indices(struct cpu_test * t, enum ggml_type type, co
 static void rows_of_every_type(void ** state) {
     (void) state;
     const uint64_t seed = test_seed();
-    for (int k = 0; k < GGML_TYPE_COUNT * 3; k++) {
+    for (int k = 0; k < GGML_TYPE_COUNT * 3; k += cpu_step(GGML_TYPE_COUNT * 3)) {
         const enum ggml_type type = (enum ggml_type)(k / 3);
         const struct ggml_type_traits * traits = ggml_get_type_traits(type);
         if (!traits->to_float && type != GGML_TYPE_F32 && type != GGML_TYPE_I32) continue;
@@ -111,7 +111,7 @@ static void rows_are_replaced(void ** state) {
                   { GGML_TYPE_Q8_0, 0.0050 },
                   { GGML_TYPE_Q4_0, 0.14 } };
     const uint64_t seed = test_seed();
-    for (int k = 0; k < 5 * 2 * 3; k++) {
+    for (int k = 0; k < 5 * 2 * 3; k += cpu_step(5 * 2 * 3)) {
         struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
         const int64_t ne[] = { 544, 7, 2, 2 }, from[] = { 544, 5, 2, 2 }, chosen[] = { 5, 2, 1, 1 };
         const enum cpu_layout layout = (enum cpu_layout)(k / 10);

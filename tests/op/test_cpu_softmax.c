@@ -66,7 +66,7 @@ static const int64_t shapes[][4] = {
 static void masks_sinks_and_slopes(void ** state) {
     (void) state;
     const uint64_t seed = test_seed();
-    for (int k = 0; k < 6 * 8; k++) {
+    for (int k = 0; k < 6 * 8; k += cpu_step(6 * 8)) {
         struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
         const int64_t * ne = shapes[k % 6];
         const int kind = k / 6; // bit 0: mask, bit 1: f16 mask, bit 2: sinks
@@ -107,7 +107,7 @@ static void a_fully_masked_row_gives_zeros(void ** state) {
 static void diagonals(void ** state) {
     (void) state;
     const uint64_t seed = test_seed();
-    for (int k = 0; k < 6 * CPU_LAYOUTS; k++) {
+    for (int k = 0; k < 6 * CPU_LAYOUTS; k += cpu_step(6 * CPU_LAYOUTS)) {
         struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
         struct ggml_tensor * x =
             cpu_source(&t, GGML_TYPE_F32, shapes[k % 6], (enum cpu_layout)(k / 6), -6.0f, 6.0f);

@@ -83,7 +83,7 @@ static void every_unary_function(void ** state) {
     (void) state;
     const uint64_t seed = test_seed();
     for (int which = 0; which < GGML_UNARY_OP_COUNT; which++) {
-        for (int k = 0; k < 7 * 3; k++) {
+        for (int k = 0; k < 7 * 3; k += cpu_step(7 * 3)) {
             struct cpu_test t = cpu_test_new(seed + (uint64_t) (which * 100 + k));
             struct ggml_tensor * x =
                 cpu_source(&t, types[k % 3], shapes[k / 3], (enum cpu_layout)((k + which) % 3), -8.0f, 8.0f);
@@ -103,7 +103,7 @@ static void every_unary_function(void ** state) {
 static void operators_that_are_maps(void ** state) {
     (void) state;
     const uint64_t seed = test_seed();
-    for (int k = 0; k < 7 * 3 * CPU_LAYOUTS; k++) {
+    for (int k = 0; k < 7 * 3 * CPU_LAYOUTS; k += cpu_step(7 * 3 * CPU_LAYOUTS)) {
         struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
         struct ggml_context * c = t.ctx;
         const enum cpu_layout layout = (enum cpu_layout)(k / 21);
