@@ -75,6 +75,18 @@ static inline char * cpu_at(const struct ggml_tensor * x, int64_t i0, int64_t i1
            (size_t) i3 * x->nb[3];
 }
 
+// A block as f32 values. The last one is kept, with its bytes: oracles ask for all elements of a block in turn.
+static inline const float * cpu_decoded(enum ggml_type type, const char * block) {
+    static enum ggml_type last = GGML_TYPE_COUNT;
+    static char bytes[512];
+    static float values[256];
+    if (type == last && memcmp(bytes, block, ggml_type_size(type)) == 0) return values;
+    last = type;
+    memcpy(bytes, block, ggml_type_size(type));
+    ggml_get_type_traits(type)->to_float(block, values, ggml_blck_size(type));
+    return values;
+}
+
 // Element as double; independent of the library but for the decoders of types with blocks.
 static inline double cpu_get(const struct ggml_tensor * x, int64_t i0, int64_t i1, int64_t i2, int64_t i3) {
     const int64_t block = ggml_blck_size(x->type);
@@ -88,11 +100,7 @@ static inline double cpu_get(const struct ggml_tensor * x, int64_t i0, int64_t i
     case GGML_TYPE_I16: return *(const int16_t *) p;
     case GGML_TYPE_I32: return *(const int32_t *) p;
     case GGML_TYPE_I64: return (double) *(const int64_t *) p;
-    default: {
-        float values[256];
-        ggml_get_type_traits(x->type)->to_float(p, values, block);
-        return (double) values[i0 % block];
-    }
+    default: return (double) cpu_decoded(x->type, p)[i0 % block];
     }
 }
 
