@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// norm rms_norm l2_norm group_norm: rows, or groups of channels, brought to unit size. Sums are kept in
-// double.
+// norm rms_norm l2_norm group_norm: rows, or groups of channels, brought to unit size; rms_norm_back. Sums
+// are kept in double.
 #include <math.h>
 
 #include "base/bits.h"
@@ -186,7 +186,67 @@ static bool group_supports(const struct ggml_tensor * node) {
     return n > 0 ? true : tn_refuse("%d groups: there must be at least one", n);
 }
 
+// --- rms_norm_back: (g - x*sum(x*g)/(sum(x^2) + n*eps)) / sqrt(mean(x^2) + eps)
+
+struct norm_back {
+    struct tn_operand y, g, x;
+    double eps;
+};
+
+// Both sums over one row.
+struct back_sums {
+    double xg, xx;
+};
+
+static struct back_sums back_sums_of(const struct tn_operand * g, const struct tn_operand * x) {
+    struct back_sums sums = { 0.0, 0.0 };
+    float buf_g[TN_TILE], buf_x[TN_TILE];
+    for (int64_t i = 0; i < x->ne[0]; i += TN_TILE) {
+        const int64_t n = tn_min_i64(TN_TILE, x->ne[0] - i);
+        const float * v = tn_operand_load(x, x->data, i, n, buf_x);
+        sums.xg += tn_reduce_dot(n, v, tn_operand_load(g, g->data, i, n, buf_g));
+        sums.xx += tn_reduce_sum_sqr(n, v);
+    }
+    return sums;
+}
+
+static void back_row(const struct norm_back * s, int64_t row) {
+    const struct tn_operand y = row_of(&s->y, row), g = row_of(&s->g, row), x = row_of(&s->x, row);
+    const struct back_sums sums = back_sums_of(&g, &x);
+    const double n_x = (double) x.ne[0];
+    const double slope = sums.xg / (sums.xx + n_x * s->eps);
+    const double factor = 1.0 / sqrt(sums.xx / n_x + s->eps);
+    float buf_y[TN_TILE], buf_g[TN_TILE], buf_x[TN_TILE];
+    for (int64_t i = 0; i < x.ne[0]; i += TN_TILE) {
+        const int64_t n = tn_min_i64(TN_TILE, x.ne[0] - i);
+        float * to = tn_operand_target(&y, y.data, i, buf_y);
+        tn_norm_back(n, to, tn_operand_load(&g, g.data, i, n, buf_g),
+                     tn_operand_load(&x, x.data, i, n, buf_x), slope, factor);
+        tn_operand_store(&y, y.data, i, n, to);
+    }
+}
+
+static void back_part(const void * arg, const struct tn_cpu_part * part) {
+    for (int64_t i = part->begin; i < part->end; i++)
+        back_row(arg, i);
+}
+
+static enum ggml_status rms_norm_back_run(struct tn_cpu_run * run, struct ggml_tensor * node) {
+    const struct norm_back s = { tn_operand_of(node), tn_operand_of(node->src[0]),
+                                 tn_operand_of(node->src[1]), (double) tn_param_f32(node, 0) };
+    const int64_t n = s.x.ne[1] * s.x.ne[2] * s.x.ne[3];
+    tn_cpu_run_parts(run, n, 2 * COST * s.x.ne[0], (struct tn_cpu_work){ back_part, &s });
+    return GGML_STATUS_SUCCESS;
+}
+
+static bool back_supports(const struct ggml_tensor * node) {
+    const enum ggml_type x = node->src[1]->type;
+    if (!rows_supports(node)) return false;
+    return tn_operand_is_float(x) ? true : tn_refuse("an argument of type %s", ggml_type_name(x));
+}
+
 const struct tn_cpu_op tn_cpu_op_norm = { .supports = rows_supports, .run = norm_run };
 const struct tn_cpu_op tn_cpu_op_rms_norm = { .supports = rows_supports, .run = rms_norm_run };
 const struct tn_cpu_op tn_cpu_op_l2_norm = { .supports = rows_supports, .run = l2_norm_run };
 const struct tn_cpu_op tn_cpu_op_group_norm = { .supports = group_supports, .run = group_norm_run };
+const struct tn_cpu_op tn_cpu_op_rms_norm_back = { .supports = back_supports, .run = rms_norm_back_run };

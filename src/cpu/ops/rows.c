@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
-// get_rows, set_rows: rows chosen by indices. All indices are looked at before anything is written.
-#include <inttypes.h>
+// get_rows, set_rows, get_rows_back, add_id: rows chosen by indices. All indices are looked at before anything
+// is written.
+#include <string.h>
 
 #include "base/bits.h"
 #include "base/error.h"
+#include "cpu/index.h"
 #include "cpu/kernels/convert/convert.h"
+#include "cpu/kernels/map2/map2.h"
 #include "cpu/op.h"
 #include "cpu/operand.h"
 
@@ -12,30 +15,10 @@ struct rows {
     struct tn_operand y, x, index;
 };
 
-static int64_t index_at(const struct tn_operand * index, int64_t i, int64_t j, int64_t k) {
-    const char * p = tn_operand_row(index, j, k, 0) + (size_t) i * index->nb[0];
-    return index->type == GGML_TYPE_I64 ? *(const int64_t *) p : *(const int32_t *) p;
-}
-
-static enum ggml_status check_indices(const struct tn_operand * index, int64_t n_rows, const char * what) {
-    const int64_t n = index->ne[0] * index->ne[1] * index->ne[2];
-    for (int64_t r = 0; r < n; r++) {
-        const int64_t i = r % index->ne[0], j = r / index->ne[0] % index->ne[1],
-                      k = r / index->ne[0] / index->ne[1];
-        const int64_t v = index_at(index, i, j, k);
-        if (v >= 0 && v < n_rows) continue;
-        TN_FAIL(GGML_STATUS_FAILED,
-                "index %" PRId64 " at position [%" PRId64 ", %" PRId64 ", %" PRId64 "], but %s has %" PRId64
-                " rows",
-                v, i, j, k, what, n_rows);
-    }
-    return GGML_STATUS_SUCCESS;
-}
-
 static void get_tile(const void * arg, const struct tn_tile * t) {
     const struct rows * s = arg;
     char * to = tn_operand_row(&s->y, t->i1, t->i2, t->i3);
-    const char * from = tn_operand_row(&s->x, index_at(&s->index, t->i1, t->i2, t->i3), t->i2, t->i3);
+    const char * from = tn_operand_row(&s->x, tn_index_get(&s->index, t->i1, t->i2, t->i3), t->i2, t->i3);
     if (s->x.type == s->y.type) {
         const size_t size = ggml_type_size(s->y.type);
         tn_convert_move(t->n, size, to + (size_t) t->i0 * s->y.nb[0], s->y.nb[0],
@@ -48,7 +31,7 @@ static void get_tile(const void * arg, const struct tn_tile * t) {
 
 static enum ggml_status get_rows_run(struct tn_cpu_run * run, struct ggml_tensor * node) {
     const struct rows s = { tn_operand_of(node), tn_operand_of(node->src[0]), tn_operand_of(node->src[1]) };
-    TN_TRY(check_indices(&s.index, s.x.ne[1], "the source"));
+    TN_TRY(tn_index_check(&s.index, s.x.ne[1], "the source", "rows"));
     tn_operand_tiles(run, &s.y, 2, (struct tn_tile_work){ get_tile, &s });
     return GGML_STATUS_SUCCESS;
 }
@@ -75,7 +58,7 @@ static void set_column(const struct set_rows * s, int64_t i0, int64_t i2, int64_
     const int64_t n = tn_min_i64(TN_TILE, s->x.ne[0] - i0);
     float buf[TN_TILE];
     for (int64_t i = 0; i < s->x.ne[1]; i++) {
-        const int64_t row = index_at(&s->index, i, i2 % s->index.ne[1], i3 % s->index.ne[2]);
+        const int64_t row = tn_index_get(&s->index, i, i2 % s->index.ne[1], i3 % s->index.ne[2]);
         const float * v = tn_operand_load(&s->x, tn_operand_row(&s->x, i, i2, i3), i0, n, buf);
         tn_operand_store(&s->y, tn_operand_row(&s->y, row, i2, i3), i0, n, v);
     }
@@ -91,7 +74,7 @@ static void set_part(const void * arg, const struct tn_cpu_part * part) {
 
 static enum ggml_status set_rows_run(struct tn_cpu_run * run, struct ggml_tensor * node) {
     struct set_rows s = { tn_operand_of(node), tn_operand_of(node->src[0]), tn_operand_of(node->src[1]), 0 };
-    TN_TRY(check_indices(&s.index, s.y.ne[1], "the destination"));
+    TN_TRY(tn_index_check(&s.index, s.y.ne[1], "the destination", "rows"));
     s.n_tiles = tn_ceil_div(s.x.ne[0], TN_TILE);
     const int64_t cost = 4 * s.x.ne[1] * tn_min_i64(s.x.ne[0], TN_TILE);
     tn_cpu_run_parts(run, s.n_tiles * s.x.ne[2] * s.x.ne[3], cost, (struct tn_cpu_work){ set_part, &s });
@@ -111,5 +94,75 @@ static bool set_rows_supports(const struct ggml_tensor * node) {
     return true;
 }
 
+// --- get_rows_back: rows are added to those of a matrix of zeros
+
+enum { COLUMN = 64 }; // elements of a row that one thread adds, so that short rows keep several threads busy
+
+static void add_column(const struct rows * s, int64_t i0) {
+    const int64_t n = tn_min_i64(COLUMN, s->y.ne[0] - i0);
+    float buf[TN_TILE];
+    for (int64_t i = 0; i < s->y.ne[1]; i++)
+        memset((float *) tn_operand_row(&s->y, i, 0, 0) + i0, 0, (size_t) n * sizeof(float));
+    for (int64_t i = 0; i < s->x.ne[1]; i++) {
+        const float * v = tn_operand_load(&s->x, tn_operand_row(&s->x, i, 0, 0), i0, n, buf);
+        float * y = (float *) tn_operand_row(&s->y, tn_index_get(&s->index, i, 0, 0), 0, 0) + i0;
+        tn_map2_add(n, y, y, v, NULL);
+    }
+}
+
+static void add_part(const void * arg, const struct tn_cpu_part * part) {
+    for (int64_t u = part->begin; u < part->end; u++)
+        add_column(arg, u * COLUMN);
+}
+
+static enum ggml_status get_rows_back_run(struct tn_cpu_run * run, struct ggml_tensor * node) {
+    const struct rows s = { tn_operand_of(node), tn_operand_of(node->src[0]), tn_operand_of(node->src[1]) };
+    TN_TRY(tn_index_check(&s.index, s.y.ne[1], "the result", "rows"));
+    const int64_t cost = (s.x.ne[1] + s.y.ne[1]) * tn_min_i64(COLUMN, s.y.ne[0]);
+    tn_cpu_run_parts(run, tn_ceil_div(s.y.ne[0], COLUMN), cost, (struct tn_cpu_work){ add_part, &s });
+    return GGML_STATUS_SUCCESS;
+}
+
+static bool get_rows_back_supports(const struct ggml_tensor * node) {
+    const struct ggml_tensor * x = node->src[0];
+    if (!tn_operand_is_float(x->type)) return tn_refuse("rows of type %s", ggml_type_name(x->type));
+    return tn_operand_is_dense(node) ? true : tn_refuse("rows of the result must be contiguous");
+}
+
+// --- add_id: each row gets the row of b that its index names
+
+struct add_id {
+    struct tn_operand y, a, b, index;
+};
+
+static void add_id_tile(const void * arg, const struct tn_tile * t) {
+    const struct add_id * s = arg;
+    float buf_a[TN_TILE], buf_b[TN_TILE], buf_y[TN_TILE];
+    char * to = tn_operand_row(&s->y, t->i1, t->i2, t->i3);
+    const char * row = tn_operand_row(&s->b, tn_index_get(&s->index, t->i1, t->i2, 0), 0, 0);
+    const float * a = tn_operand_load(&s->a, tn_operand_row_at(&s->a, t), t->i0, t->n, buf_a);
+    float * y = tn_operand_target(&s->y, to, t->i0, buf_y);
+    tn_map2_add(t->n, y, a, tn_operand_load(&s->b, row, t->i0, t->n, buf_b), NULL);
+    tn_operand_store(&s->y, to, t->i0, t->n, y);
+}
+
+static enum ggml_status add_id_run(struct tn_cpu_run * run, struct ggml_tensor * node) {
+    const struct add_id s = { tn_operand_of(node), tn_operand_of(node->src[0]), tn_operand_of(node->src[1]),
+                              tn_operand_of(node->src[2]) };
+    TN_TRY(tn_index_check(&s.index, s.b.ne[1], "src1", "rows"));
+    tn_operand_tiles(run, &s.y, 1, (struct tn_tile_work){ add_id_tile, &s });
+    return GGML_STATUS_SUCCESS;
+}
+
+static bool add_id_supports(const struct ggml_tensor * node) {
+    const enum ggml_type a = node->src[0]->type, b = node->src[1]->type;
+    if (tn_operand_is_float(a) && tn_operand_is_float(b)) return true;
+    return tn_refuse("types %s and %s: only f32, f16 and bf16 are added", ggml_type_name(a),
+                     ggml_type_name(b));
+}
+
 const struct tn_cpu_op tn_cpu_op_get_rows = { .supports = get_rows_supports, .run = get_rows_run };
 const struct tn_cpu_op tn_cpu_op_set_rows = { .supports = set_rows_supports, .run = set_rows_run };
+const struct tn_cpu_op tn_cpu_op_get_rows_back = { .supports = get_rows_back_supports,
+                                                   .run = get_rows_back_run };
+const struct tn_cpu_op tn_cpu_op_add_id = { .supports = add_id_supports, .run = add_id_run };

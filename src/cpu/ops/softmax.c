@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// softmax over rows of scale*a + slope*mask, with an optional sink in each row's maximum and denominator.
+// softmax over rows of scale*a + slope*mask, with an optional sink in each row's maximum and denominator; and
+// its gradient.
 #include <math.h>
 
 #include "base/bits.h"
@@ -92,4 +93,55 @@ static bool softmax_supports(const struct ggml_tensor * node) {
     return true;
 }
 
+// --- softmax_back: scale * p * (g - sum(p*g)), p being the result of the softmax
+
+struct softmax_back {
+    struct tn_operand y, g, p;
+    double scale;
+};
+
+static void back_row(const struct softmax_back * s, int64_t i1, int64_t i2, int64_t i3) {
+    const char * g = tn_operand_row(&s->g, i1, i2, i3);
+    const char * p = tn_operand_row(&s->p, i1, i2, i3);
+    char * y = tn_operand_row(&s->y, i1, i2, i3);
+    float buf_y[TN_TILE], buf_g[TN_TILE], buf_p[TN_TILE];
+    double sum = 0.0;
+    for (int64_t i = 0; i < s->y.ne[0]; i += TN_TILE) {
+        const int64_t n = tn_min_i64(TN_TILE, s->y.ne[0] - i);
+        sum +=
+            tn_reduce_dot(n, tn_operand_load(&s->p, p, i, n, buf_p), tn_operand_load(&s->g, g, i, n, buf_g));
+    }
+    for (int64_t i = 0; i < s->y.ne[0]; i += TN_TILE) {
+        const int64_t n = tn_min_i64(TN_TILE, s->y.ne[0] - i);
+        float * to = tn_operand_target(&s->y, y, i, buf_y);
+        tn_softmax_back(n, to, tn_operand_load(&s->g, g, i, n, buf_g), tn_operand_load(&s->p, p, i, n, buf_p),
+                        sum, s->scale);
+        tn_operand_store(&s->y, y, i, n, to);
+    }
+}
+
+static void back_part(const void * arg, const struct tn_cpu_part * part) {
+    const struct softmax_back * s = arg;
+    for (int64_t i = part->begin; i < part->end; i++)
+        back_row(s, i % s->y.ne[1], i / s->y.ne[1] % s->y.ne[2], i / s->y.ne[1] / s->y.ne[2]);
+}
+
+static enum ggml_status softmax_back_run(struct tn_cpu_run * run, struct ggml_tensor * node) {
+    const struct softmax_back s = { tn_operand_of(node), tn_operand_of(node->src[0]),
+                                    tn_operand_of(node->src[1]), (double) tn_param_f32(node, 0) };
+    const int64_t n = s.y.ne[1] * s.y.ne[2] * s.y.ne[3];
+    tn_cpu_run_parts(run, n, 4 * s.y.ne[0], (struct tn_cpu_work){ back_part, &s });
+    return GGML_STATUS_SUCCESS;
+}
+
+// Slopes of a mask do not enter: what the mask did is in p already.
+static bool softmax_back_supports(const struct ggml_tensor * node) {
+    const enum ggml_type g = node->src[0]->type, p = node->src[1]->type;
+    if (tn_operand_is_float(g) && tn_operand_is_float(p)) return true;
+    return tn_refuse("types %s and %s: only f32, f16 and bf16 are computed with", ggml_type_name(g),
+                     ggml_type_name(p));
+}
+
 const struct tn_cpu_op tn_cpu_op_softmax = { .supports = softmax_supports, .run = softmax_run };
+const struct tn_cpu_op tn_cpu_op_softmax_back = { .supports = softmax_back_supports,
+                                                  .run = softmax_back_run };

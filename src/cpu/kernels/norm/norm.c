@@ -11,3 +11,8 @@ void tn_norm_scale(int64_t n, float * y, const float * x, float factor) {
     for (int64_t i = 0; i < n; i++)
         y[i] = x[i] * factor;
 }
+
+void tn_norm_back(int64_t n, float * y, const float * g, const float * x, double slope, double factor) {
+    for (int64_t i = 0; i < n; i++)
+        y[i] = (float) (((double) g[i] - (double) x[i] * slope) * factor);
+}

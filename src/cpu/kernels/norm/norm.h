@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The last pass of a normalisation over a dense f32 row.
+// The last pass of a normalisation, or of its gradient, over a dense f32 row.
 //
-// n >= 0, any alignment of 4; y may be x, otherwise they do not overlap.
+// n >= 0, any alignment of 4; y may be x or g, otherwise nothing overlaps.
 #ifndef TN_CPU_KERNELS_NORM_H
 #define TN_CPU_KERNELS_NORM_H
 
@@ -11,5 +11,7 @@
 void tn_norm_center(int64_t n, float * y, const float * x, double center, double factor);
 // y[i] = x[i] * factor
 void tn_norm_scale(int64_t n, float * y, const float * x, float factor);
+// y[i] = (g[i] - x[i] * slope) * factor, in double
+void tn_norm_back(int64_t n, float * y, const float * g, const float * x, double slope, double factor);
 
 #endif

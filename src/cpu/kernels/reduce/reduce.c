@@ -36,6 +36,19 @@ double tn_reduce_sum_sqr(int64_t n, const float * x) {
     SUM(v * v);
 }
 
+// The products of f32 are exact in double.
+double tn_reduce_dot(int64_t n, const float * x, const float * y) {
+    double s[LANES] = { 0 };
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        for (int k = 0; k < LANES; k++)
+            s[k] += (double) x[i + k] * (double) y[i + k];
+    }
+    for (int k = 0; i + k < n; k++)
+        s[k] += (double) x[i + k] * (double) y[i + k];
+    return join(s);
+}
+
 double tn_reduce_sum_dev(int64_t n, const float * x, double center) {
     SUM((v - center) * (v - center));
 }

@@ -11,6 +11,7 @@
 
 double tn_reduce_sum(int64_t n, const float * x);
 double tn_reduce_sum_sqr(int64_t n, const float * x);
+double tn_reduce_dot(int64_t n, const float * x, const float * y);
 // Sum of (x[i] - center)^2, the differences in double.
 double tn_reduce_sum_dev(int64_t n, const float * x, double center);
 // -INFINITY for n = 0. A NaN is passed over.

@@ -19,3 +19,8 @@ void tn_softmax_scale(int64_t n, float * y, float factor) {
     for (int64_t i = 0; i < n; i++)
         y[i] *= factor;
 }
+
+void tn_softmax_back(int64_t n, float * y, const float * g, const float * p, double sum, double scale) {
+    for (int64_t i = 0; i < n; i++)
+        y[i] = (float) (scale * (double) p[i] * ((double) g[i] - sum));
+}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The two passes of a softmax over a dense f32 row.
+// The two passes of a softmax over a dense f32 row, and the last one of its gradient.
 //
-// n >= 0, any alignment of 4; y may be x, otherwise they do not overlap.
+// n >= 0, any alignment of 4; y may be x, g or p, otherwise nothing overlaps.
 #ifndef TN_CPU_KERNELS_SOFTMAX_H
 #define TN_CPU_KERNELS_SOFTMAX_H
 
@@ -11,5 +11,7 @@
 double tn_softmax_exp(int64_t n, float * y, const float * x, float max);
 // y[i] *= factor
 void tn_softmax_scale(int64_t n, float * y, float factor);
+// y[i] = scale * p[i] * (g[i] - sum), in double
+void tn_softmax_back(int64_t n, float * y, const float * g, const float * p, double sum, double scale);
 
 #endif
