@@ -65,7 +65,8 @@ GGML_API ggml_backend_buffer_t ggml_backend_buft_alloc_buffer(ggml_backend_buffe
 // alignment:  of every tensor in such a buffer, a power of two.
 // max_size:   of one buffer; SIZE_MAX when there is no limit.
 // alloc_size: what a tensor occupies, at least ggml_nbytes(tensor). Some back ends put scratch memory or
-//             padding behind a tensor: use this one wherever memory is laid out.
+//             padding behind a tensor: use this one wherever memory is laid out. SIZE_MAX, with which
+//             no allocation succeeds, for a refused tensor or when the back end's answer breaks its rule.
 // is_host:    true when the memory can be read and written through tensor->data and
 //             rows have the usual layout.
 // device:     to which the type belongs; NULL for plain host memory.
