@@ -61,7 +61,8 @@ void * tn_mem_alloc_aligned(size_t size, size_t align, enum tn_mem_tag tag) {
     TN_ASSERT(tn_is_pow2(align) && align <= 4096 && tag < TN_MEM_TAGS);
     const size_t front = tn_align_up(sizeof(struct header), align);
     size_t total;
-    if (must_fail() || !tn_size_add(size, front + align, &total) || total > PTRDIFF_MAX) return refuse(size, tag);
+    if (must_fail() || !tn_size_add(size, front + align, &total)) return refuse(size, tag);
+    if (total > PTRDIFF_MAX) return refuse(size, tag);
     char * block = malloc(total);
     if (!block) return refuse(size, tag);
     const uintptr_t first = (uintptr_t) block + sizeof(struct header);
