@@ -129,7 +129,7 @@ static void ids_out_of_range_fail(void ** state) {
     static const struct {
         int32_t id;
         const char * text;
-    } rows[] = { { 2, "id 5 of sequence 0" }, { -1 - 1, "id -1 of sequence 2" } };
+    } rows[] = { { 2, "index 5 at position [0, 0, 0]" }, { -1 - 1, "index -1 at position [2, 0, 0]" } };
     for (int k = 0; k < 2; k++) {
         struct cpu_test t = cpu_test_new(1);
         struct ggml_tensor * y = scan(&t, &scans[3], CPU_DENSE, rows[k].id);

@@ -90,7 +90,7 @@ static enum ggml_status comb_run(struct tn_cpu_run * run, struct ggml_tensor * n
     return GGML_STATUS_SUCCESS;
 }
 
-// --- dsv4_hc_pre: y[i, t] = sum over h of x[i, h, t]*weights[h, t], or with gates scale * sum x*sigmoid(gate)
+// --- dsv4_hc_pre: y[i, t] = sum over h of x[i, h, t]*weights[h, t], or scale * sum of x*sigmoid(gate)
 
 struct pre {
     struct tn_operand y, x, weights;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // lightning_indexer: how much each token wants each key: sum over heads of weight * max(0, q*k), plus mask.
 //
-// An item is 32 keys of a sequence for 16 tokens. Keys are decoded once; the heads of a token are packed 8 side
-// by side (kernels/gemm_float). Heads are added in order.
+// An item is 32 keys of a sequence for 16 tokens. Keys are decoded once; the heads of a token are packed 8
+// side by side (kernels/gemm_float). Heads are added in order.
 #include <string.h>
 
 #include "base/bits.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// gated_linear_attn, gated_delta_net: attention as a recurrence over a matrix of state. lightning_indexer is in
-// indexer.c.
+// gated_linear_attn, gated_delta_net: attention as a recurrence over a matrix of state. lightning_indexer is
+// in indexer.c.
 #include <math.h>
 #include <string.h>
 
@@ -44,8 +44,8 @@ static bool gla_supports(const struct ggml_tensor * node) {
 
 // --- gated_delta_net
 //
-// Row j of a head's state needs no other row, so an item is 32 rows of a head. They are brought forward in slot
-// 0 of the result's states, which holds the last one in the end; slot r gets a copy after token T - 1 - r.
+// Row j of a head's state needs no other row, so an item is 32 rows of a head. They are brought forward in
+// slot 0 of the result's states, which holds the last one in the end; slot r gets a copy after token T - 1 - r.
 
 enum { Q, K, V, GATE, BETA, STATE };
 enum { ROWS = 32, EXP_COST = 10 };

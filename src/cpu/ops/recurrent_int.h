@@ -22,8 +22,8 @@ struct tn_recurrent_step {
 
 typedef void (*tn_recurrent_fn)(const struct tn_recurrent_step * step);
 
-// Of a node whose result is outputs [S*H, T] and then new states, and whose source `state` holds the old ones.
-// Calls step for every token and head. Heads of different sequences are computed independently.
+// Of a node whose result is outputs [S*H, T] and then new states, and whose source `state` holds the old
+// ones. Calls step for every token and head. Heads of different sequences are computed independently.
 enum ggml_status tn_recurrent_run(struct tn_cpu_run * run, struct ggml_tensor * node, int state,
                                   tn_recurrent_fn step, float scale);
 

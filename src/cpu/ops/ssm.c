@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // ssm_conv, ssm_scan: state-space models.
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/bits.h"
 #include "base/error.h"
 #include "core/params.h"
+#include "cpu/index.h"
 #include "cpu/op.h"
 #include "cpu/operand.h"
 #include "cpu/require.h"
@@ -57,8 +57,8 @@ static bool conv_supports(const struct ggml_tensor * node) {
 
 // --- ssm_scan
 //
-// An item is one row of N states: it needs no other row. It is brought forward in the first snapshot's place in
-// the result, where the last state belongs; snapshot r gets a copy after token T - 1 - r.
+// An item is one row of N states: it needs no other row. It is brought forward in the first snapshot's
+// place in the result, where the last state belongs; snapshot r gets a copy after token T - 1 - r.
 
 enum { STATE, INPUT, STEP, DECAY, INTO, OUT_OF, IDS }; // s, x, dt, A, B, C, ids
 enum { EXP_COST = 10 };
@@ -75,10 +75,6 @@ struct row {
     int64_t p, head, group, sequence;
     float * state;
 };
-
-static int32_t id_at(const struct scan * s, int64_t sequence) {
-    return *(const int32_t *) (s->ids.data + (size_t) sequence * s->ids.nb[0]);
-}
 
 // softplus
 static float step_of(float dt) {
@@ -108,7 +104,8 @@ static void scan_row(const struct scan * s, struct row * r) {
     const size_t size = (size_t) s->n * sizeof(float);
     r->group = r->head / (s->heads / s->into.ne[1]);
     r->state = s->snapshots + ((r->sequence * s->heads + r->head) * s->rows + r->p) * s->n;
-    memcpy(r->state, tn_operand_row(&s->state, r->p, r->head, id_at(s, r->sequence)), size);
+    memcpy(r->state, tn_operand_row(&s->state, r->p, r->head, tn_index_get(&s->ids, r->sequence, 0, 0)),
+           size);
     for (int64_t t = 0; t < s->tokens; t++) {
         s->y[((r->sequence * s->tokens + t) * s->heads + r->head) * s->rows + r->p] = scan_token(s, r, t);
         const int64_t slot = s->tokens - 1 - t;
@@ -123,16 +120,6 @@ static void scan_part(const void * arg, const struct tn_cpu_part * part) {
         struct row r = { .p = u % s->rows, .head = head % s->heads, .sequence = head / s->heads };
         scan_row(s, &r);
     }
-}
-
-static enum ggml_status check_ids(const struct scan * s) {
-    for (int64_t i = 0; i < s->sequences; i++) {
-        const int32_t id = id_at(s, i);
-        if (id >= 0 && id < s->state.ne[3]) continue;
-        TN_FAIL(GGML_STATUS_FAILED, "id %d of sequence %" PRId64 ", but there are %" PRId64 " states",
-                (int) id, i, s->state.ne[3]);
-    }
-    return GGML_STATUS_SUCCESS;
 }
 
 static enum ggml_status scan_run(struct tn_cpu_run * run, struct ggml_tensor * node) {
@@ -154,7 +141,7 @@ static enum ggml_status scan_run(struct tn_cpu_run * run, struct ggml_tensor * n
         .sequences = ne[3],
         .n_snapshots = tn_param_i32(node, 0),
     };
-    TN_TRY(check_ids(&s));
+    TN_TRY(tn_index_check(&s.ids, s.state.ne[3], "src0", "states"));
     if (s.n == 0) { // outputs of no state
         memset(s.y, 0, ggml_nbytes(node));
         return GGML_STATUS_SUCCESS;
