@@ -38,12 +38,31 @@ static bool follows_rule(const struct ggml_tensor * node) {
     return true;
 }
 
+// Elements lie at multiples of their size, so that they can be read as what they are.
+static bool has_whole_strides(const struct ggml_tensor * t) {
+    if (ggml_blck_size(t->type) != 1) return true;
+    const size_t size = ggml_type_size(t->type);
+    for (int i = 0; i < GGML_MAX_DIMS; i++) {
+        if (t->nb[i] % size == 0) continue;
+        return tn_refuse("the stride of %zu bytes in '%s' is no multiple of an element of %s", t->nb[i],
+                         t->name, ggml_type_name(t->type));
+    }
+    return true;
+}
+
+static bool strides_are_whole(const struct ggml_tensor * node) {
+    for (int i = 0; i < GGML_MAX_SRC; i++) {
+        if (node->src[i] && !has_whole_strides(node->src[i])) return false;
+    }
+    return has_whole_strides(node);
+}
+
 static bool supports(const struct ggml_tensor * node) {
     if (tn_tensor_is_poisoned(node)) return tn_refuse("the node was refused by its builder");
     if (tn_op_is_view(node->op)) return true;
     const struct tn_cpu_op * op = tn_cpu_op_get(node->op);
     if (!op) return tn_refuse("operator %s is not in this release's CPU back end", ggml_op_desc(node));
-    return follows_rule(node) && op->supports(node);
+    return follows_rule(node) && strides_are_whole(node) && op->supports(node);
 }
 
 bool tn_cpu_op_supports(const struct ggml_tensor * node) {

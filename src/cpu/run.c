@@ -52,6 +52,10 @@ static bool is_skipped(const struct ggml_tensor * node) {
 static bool in_host_memory(const struct ggml_tensor * t) {
     if (tn_shape_empty(t)) return true;
     if (!t->data) return tn_refuse("'%s' has no data: it was not allocated", t->name);
+    if (ggml_blck_size(t->type) == 1 && (uintptr_t) t->data % ggml_type_size(t->type) != 0) {
+        return tn_refuse("the address of '%s' is no multiple of an element of %s", t->name,
+                         ggml_type_name(t->type));
+    }
     const struct ggml_tensor * base = t->view_src ? t->view_src : t;
     if (base->buffer && !ggml_backend_buffer_is_host(base->buffer)) {
         return tn_refuse("'%s' is not in host memory but in a buffer of %s", t->name,

@@ -24,7 +24,7 @@ struct cpu_test {
     int n_blocks;
 };
 
-// Every how-manieth of n cases runs: all, but a part under sanitizers. Primes, so that no column of a table is left out.
+// Which of n cases run: all, or every 5th or 13th under sanitizers (primes: no column of a table drops out).
 static inline int cpu_step(int n) {
     const char * sanitized = getenv("TENON_SANITIZED");
     if (!sanitized || sanitized[0] != '1') return 1;
@@ -75,7 +75,7 @@ static inline char * cpu_at(const struct ggml_tensor * x, int64_t i0, int64_t i1
            (size_t) i3 * x->nb[3];
 }
 
-// A block as f32 values. The last one is kept, with its bytes: oracles ask for all elements of a block in turn.
+// A block as f32 values. The last one is kept, with its bytes: oracles ask for its elements in turn.
 static inline const float * cpu_decoded(enum ggml_type type, const char * block) {
     static enum ggml_type last = GGML_TYPE_COUNT;
     static char bytes[512];

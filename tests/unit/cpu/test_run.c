@@ -4,7 +4,7 @@
 #include "harness.h"
 
 #include "base/mem.h"
-#include "ggml-backend.h"
+#include "ggml-backend-impl.h"
 #include "ggml-cpu.h"
 #include "ggml-ext.h"
 #include "ggml.h"
@@ -108,6 +108,33 @@ static void what_cannot_be_computed_is_a_status(void ** state) {
     ggml_free(ctx);
 }
 
+static const char * far_name(ggml_backend_buffer_type_t buft) {
+    (void) buft;
+    return "far away";
+}
+
+static void memory_that_cannot_be_read_is_a_status(void ** state) {
+    (void) state;
+    struct ggml_context * ctx = new_context();
+    struct ggml_tensor * a = vector(ctx, 5, 0);
+    struct ggml_cgraph * g = graph_of(ctx, ggml_sqr(ctx, ggml_view_1d(ctx, a, 3, 4)));
+    struct ggml_backend_buffer_type type = { .iface = { .get_name = far_name } };
+    struct ggml_backend_buffer buffer = { .buft = &type };
+    a->buffer = &buffer;
+    assert_int_equal(ggml_graph_compute_with_ctx(ctx, g, 1), GGML_STATUS_FAILED);
+    assert_contains(ggml_ext_last_error(), "far away");
+    a->buffer = NULL;
+    assert_int_equal(ggml_graph_compute_with_ctx(ctx, g, 1), GGML_STATUS_SUCCESS);
+
+    g = graph_of(ctx, ggml_sqr(ctx, ggml_view_1d(ctx, a, 3, 2)));
+    assert_int_equal(ggml_graph_compute_with_ctx(ctx, g, 1), GGML_STATUS_FAILED);
+    assert_contains(ggml_ext_last_error(), "address");
+    struct ggml_tensor * y = ggml_sqr(ctx, ggml_view_2d(ctx, a, 2, 2, 9, 0));
+    assert_int_equal(ggml_graph_compute_with_ctx(ctx, graph_of(ctx, y), 1), GGML_STATUS_FAILED);
+    assert_contains(ggml_ext_last_error(), "stride of 9 bytes");
+    ggml_free(ctx);
+}
+
 struct counter {
     int calls;
     int stop_at;
@@ -182,6 +209,7 @@ int main(void) {
         cmocka_unit_test(a_graph_is_computed),
         cmocka_unit_test(a_plan_says_what_it_needs),
         cmocka_unit_test(what_cannot_be_computed_is_a_status),
+        cmocka_unit_test(memory_that_cannot_be_read_is_a_status),
         cmocka_unit_test(the_abort_callback_is_asked_after_each_node),
         cmocka_unit_test(skipped_nodes_are_left_alone),
         cmocka_unit_test(a_failed_allocation_is_a_status_and_the_next_compute_works),

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+// Registry entry, device and back end: descriptions, settings, prepared graphs, host memory only.
+#include "harness.h"
+
+#include "ggml-backend-impl.h"
+#include "ggml-cpu.h"
+#include "ggml-ext.h"
+
+static void descriptions(void ** state) {
+    (void) state;
+    ggml_backend_reg_t reg = ggml_backend_cpu_reg();
+    assert_string_equal(ggml_backend_reg_name(reg), "CPU");
+    assert_int_equal(ggml_backend_reg_dev_count(reg), 1);
+    ggml_backend_dev_t dev = ggml_backend_reg_dev_get(reg, 0);
+    assert_ptr_equal(ggml_backend_dev_backend_reg(dev), reg);
+    struct ggml_backend_dev_props props;
+    ggml_backend_dev_get_props(dev, &props);
+    assert_string_equal(props.name, "CPU");
+    assert_true(strlen(props.description) > 0);
+    assert_int_equal(props.type, GGML_BACKEND_DEVICE_TYPE_CPU);
+    assert_true(props.memory_total > 0 && props.memory_free == props.memory_total);
+    assert_true(props.caps.buffer_from_host_ptr && props.caps.mmap_support);
+    assert_false(props.caps.async || props.caps.events || props.caps.host_buffer);
+    assert_true(ggml_backend_dev_supports_buft(dev, ggml_backend_cpu_buffer_type()));
+}
+
+static void functions_by_name(void ** state) {
+    (void) state;
+    ggml_backend_reg_t reg = ggml_backend_cpu_reg();
+    assert_ptr_equal(ggml_backend_reg_get_proc_address(reg, "ggml_backend_set_n_threads"),
+                     ggml_backend_cpu_set_n_threads);
+    assert_ptr_equal(ggml_backend_reg_get_proc_address(reg, "ggml_threadpool_new"), ggml_threadpool_new);
+    assert_null(ggml_backend_reg_get_proc_address(reg, "ggml_backend_comm_init"));
+    ggml_backend_get_features_t features =
+        (ggml_backend_get_features_t) ggml_backend_reg_get_proc_address(reg, "ggml_backend_get_features");
+    assert_null(features(reg)->name);
+    ggml_backend_dev_get_extra_bufts_t bufts =
+        (ggml_backend_dev_get_extra_bufts_t) ggml_backend_reg_get_proc_address(
+            reg, "ggml_backend_dev_get_extra_bufts");
+    assert_null(*bufts(ggml_backend_reg_dev_get(reg, 0)));
+}
+
+struct program {
+    ggml_backend_t backend;
+    struct ggml_context * ctx;
+    struct ggml_tensor * a;
+    struct ggml_tensor * y;
+    struct ggml_cgraph * g;
+};
+
+static struct program new_program(void) {
+    struct program p = { .backend = ggml_backend_dev_init(ggml_backend_reg_dev_get(ggml_backend_cpu_reg(), 0),
+                                                          NULL) };
+    p.ctx = ggml_init((struct ggml_init_params){ .mem_size = 1 << 20 });
+    p.a = ggml_set_f32(ggml_new_tensor_2d(p.ctx, GGML_TYPE_F32, 16, 16), 0.5f);
+    p.y = ggml_mul_mat(p.ctx, p.a, p.a);
+    p.g = ggml_new_graph(p.ctx);
+    ggml_build_forward_expand(p.g, p.y);
+    return p;
+}
+
+static void free_program(struct program * p) {
+    ggml_backend_free(p->backend);
+    ggml_free(p->ctx);
+}
+
+static bool stop(void * data) {
+    return *(const bool *) data;
+}
+
+static void settings(void ** state) {
+    (void) state;
+    struct program p = new_program();
+    assert_true(ggml_backend_is_cpu(p.backend));
+    assert_false(ggml_backend_is_cpu(NULL));
+    for (int n = 1; n <= 6; n++) {
+        ggml_backend_cpu_set_n_threads(p.backend, n);
+        assert_int_equal(ggml_backend_graph_compute(p.backend, p.g), GGML_STATUS_SUCCESS);
+        assert_true(ggml_get_f32_1d(p.y, 200) == 4.0f);
+    }
+    ggml_backend_cpu_set_n_threads(p.backend, 0);
+    assert_contains(ggml_ext_last_error(), "0 threads");
+    bool stopped = true;
+    ggml_backend_cpu_set_abort_callback(p.backend, stop, &stopped);
+    assert_int_equal(ggml_backend_graph_compute(p.backend, p.g), GGML_STATUS_ABORTED);
+    stopped = false;
+    assert_int_equal(ggml_backend_graph_compute(p.backend, p.g), GGML_STATUS_SUCCESS);
+    ggml_backend_cpu_set_abort_callback(p.backend, NULL, NULL);
+    ggml_backend_cpu_set_use_ref(p.backend, true);
+    assert_int_equal(ggml_backend_graph_compute(p.backend, p.g), GGML_STATUS_SUCCESS);
+    free_program(&p);
+}
+
+static void a_pool_of_the_application(void ** state) {
+    (void) state;
+    struct program p = new_program(), q = new_program();
+    struct ggml_threadpool_params params = ggml_threadpool_params_default(2);
+    struct ggml_threadpool * pool = ggml_threadpool_new(&params);
+    ggml_backend_cpu_set_threadpool(p.backend, pool);
+    ggml_backend_cpu_set_threadpool(q.backend, pool);
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(ggml_backend_graph_compute(p.backend, p.g), GGML_STATUS_SUCCESS);
+        assert_int_equal(ggml_backend_graph_compute(q.backend, q.g), GGML_STATUS_SUCCESS);
+    }
+    ggml_backend_cpu_set_threadpool(p.backend, NULL);
+    assert_int_equal(ggml_backend_graph_compute(p.backend, p.g), GGML_STATUS_SUCCESS);
+    ggml_backend_cpu_set_threadpool(q.backend, NULL);
+    ggml_threadpool_free(pool);
+    free_program(&p);
+    free_program(&q);
+}
+
+static void prepared_graphs(void ** state) {
+    (void) state;
+    struct program p = new_program();
+    ggml_backend_graph_plan_t plan = ggml_backend_graph_plan_create(p.backend, p.g);
+    assert_non_null(plan);
+    for (int i = 1; i <= 3; i++) {
+        ggml_set_f32(p.a, (float) i);
+        assert_int_equal(ggml_backend_graph_plan_compute(p.backend, plan), GGML_STATUS_SUCCESS);
+        assert_true(ggml_get_f32_1d(p.y, 7) == 16.0f * (float) (i * i));
+    }
+    ggml_backend_graph_plan_free(p.backend, plan);
+    free_program(&p);
+}
+
+static void what_is_not_supported_is_named(void ** state) {
+    (void) state;
+    struct program p = new_program();
+    assert_true(ggml_backend_supports_op(p.backend, p.y));
+    assert_true(ggml_backend_supports_op(p.backend, ggml_reshape_1d(p.ctx, p.a, 256)));
+    struct ggml_tensor * y = ggml_win_part(p.ctx, p.a, 4);
+    assert_false(ggml_backend_supports_op(p.backend, y));
+    assert_contains(ggml_ext_last_error(), "WIN_PART is not in this release's CPU back end");
+    struct ggml_tensor odd = *p.y; // made by hand, against the operator's rule
+    odd.ne[0] = 15;
+    assert_false(ggml_backend_supports_op(p.backend, &odd));
+    odd = *p.y;
+    odd.src[1] = NULL;
+    assert_false(ggml_backend_supports_op(p.backend, &odd));
+    assert_contains(ggml_ext_last_error(), "source 1");
+    free_program(&p);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(descriptions),    cmocka_unit_test(functions_by_name),
+        cmocka_unit_test(settings),        cmocka_unit_test(a_pool_of_the_application),
+        cmocka_unit_test(prepared_graphs), cmocka_unit_test(what_is_not_supported_is_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
