@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-// ADD SUB MUL DIV on the CPU: types, layouts, broadcasts, in place, empty.
+// ADD SUB MUL DIV ADD1 SILU_BACK on the CPU: types, layouts, broadcasts, in place, empty.
 #include "cpu_check.h"
+
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" // add1 must go on working
 
 typedef struct ggml_tensor * builder(struct ggml_context * ctx, struct ggml_tensor * a,
                                      struct ggml_tensor * b);
@@ -21,6 +23,7 @@ static double oracle(const struct ggml_tensor * node, const int64_t * i) {
     const double x = cpu_get(node->src[0], i[0], i[1], i[2], i[3]);
     const double y = cpu_get(b, i[0] % b->ne[0], i[1] % b->ne[1], i[2] % b->ne[2], i[3] % b->ne[3]);
     switch (node->op) {
+    case GGML_OP_ADD1:
     case GGML_OP_ADD: return x + y;
     case GGML_OP_SUB: return x - y;
     case GGML_OP_MUL: return x * y;
@@ -85,6 +88,57 @@ static void a_sum_of_quantised_rows(void ** state) {
     cpu_test_free(&t);
 }
 
+static void one_value_is_added(void ** state) {
+    (void) state;
+    const int64_t one[] = { 1, 1, 1, 1 };
+    for (int k = 0; k < 9 * 5; k++) {
+        struct cpu_test t = cpu_test_new(test_seed());
+        const enum ggml_type * type = types[k / 9];
+        struct ggml_tensor * a = cpu_source(&t, type[0], shapes[k % 9][0], CPU_DENSE, -2.0f, 2.0f);
+        struct ggml_tensor * b = cpu_source(&t, type[1], one, CPU_DENSE, -2.0f, 2.0f);
+        struct ggml_tensor * y = ggml_add1(t.ctx, a, b);
+        assert_int_equal(y->op, GGML_OP_ADD1);
+        cpu_check(&t, y, exact);
+        cpu_check(&t, ggml_add1_inplace(t.ctx, a, b), exact);
+        cpu_test_free(&t);
+    }
+    struct cpu_test t = cpu_test_new(test_seed());
+    const int64_t ne[] = { 1088, 3, 2, 1 };
+    struct ggml_tensor * q = cpu_source(&t, GGML_TYPE_Q8_0, ne, CPU_DENSE, -2.0f, 2.0f);
+    struct ggml_tensor * b = cpu_source(&t, GGML_TYPE_F32, one, CPU_DENSE, -2.0f, 2.0f);
+    cpu_check(&t, ggml_add1(t.ctx, q, b), (struct cpu_oracle){ oracle, 0x1p-11, 4.0 / 127 / 2 * 1.001 });
+    cpu_test_free(&t);
+}
+
+static double silu_back(const struct ggml_tensor * node, const int64_t * i) {
+    const double g = cpu_get(node->src[0], i[0], i[1], i[2], i[3]);
+    const double x = cpu_get(node->src[1], i[0], i[1], i[2], i[3]);
+    const double s = 1.0 / (1.0 + exp(-x));
+    return g * s * (1.0 + x * (1.0 - s));
+}
+
+static void gradients_of_silu(void ** state) {
+    (void) state;
+    const uint64_t seed = test_seed();
+    for (int k = 0; k < 9 * 3 * CPU_LAYOUTS; k += cpu_step(9 * 3 * CPU_LAYOUTS)) {
+        struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
+        const enum ggml_type type = types[k / 9 % 3][0];
+        const int64_t * ne = shapes[k % 9][0];
+        struct ggml_tensor * g = cpu_source(&t, type, ne, (enum cpu_layout)(k / 27), -2.0f, 2.0f);
+        struct ggml_tensor * x = cpu_source(&t, type, ne, (enum cpu_layout)((k + k / 27) % 4), -9.0f, 9.0f);
+        struct ggml_tensor * y = ggml_silu_back(t.ctx, g, x);
+        assert_int_equal(y->op, GGML_OP_SILU_BACK);
+        cpu_check(&t, y, (struct cpu_oracle){ silu_back, 1e-6, 5e-7 });
+        cpu_test_free(&t);
+    }
+    struct cpu_test t = cpu_test_new(seed);
+    const int64_t wide[] = { 300, 1, 1, 1 };
+    struct ggml_tensor * g = cpu_source(&t, GGML_TYPE_F32, wide, CPU_DENSE, -2.0f, 2.0f);
+    struct ggml_tensor * x = cpu_source(&t, GGML_TYPE_F32, wide, CPU_DENSE, -300.0f, 300.0f);
+    cpu_check(&t, ggml_silu_back(t.ctx, g, x), (struct cpu_oracle){ silu_back, 1e-6, 5e-7 });
+    cpu_test_free(&t);
+}
+
 static void integers_are_refused(void ** state) {
     (void) state;
     struct cpu_test t = cpu_test_new(1);
@@ -98,6 +152,8 @@ int main(void) {
         cmocka_unit_test(all_shapes_types_and_layouts),
         cmocka_unit_test(a_sum_of_other_type),
         cmocka_unit_test(a_sum_of_quantised_rows),
+        cmocka_unit_test(one_value_is_added),
+        cmocka_unit_test(gradients_of_silu),
         cmocka_unit_test(integers_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// DUP CPY CONT REPEAT CONCAT on the CPU: what only moves elements must keep their bits.
+// DUP CPY CONT REPEAT CONCAT on the CPU: what only moves elements must keep their bits. REPEAT_BACK sums.
 #include "cpu_check.h"
 
 // Element number `index` in row-major order.
@@ -161,6 +161,52 @@ static void repeats(void ** state) {
     }
 }
 
+static double summed(const struct ggml_tensor * node, const int64_t * i) {
+    const struct ggml_tensor * x = node->src[0];
+    double sum = 0.0;
+    for (int64_t i3 = i[3]; i3 < x->ne[3]; i3 += node->ne[3]) {
+        for (int64_t i2 = i[2]; i2 < x->ne[2]; i2 += node->ne[2]) {
+            for (int64_t i1 = i[1]; i1 < x->ne[1]; i1 += node->ne[1]) {
+                for (int64_t i0 = i[0]; i0 < x->ne[0]; i0 += node->ne[0])
+                    sum += cpu_get(x, i0, i1, i2, i3);
+            }
+        }
+    }
+    return sum;
+}
+
+static void repeats_are_summed(void ** state) {
+    (void) state;
+    static const int64_t times[][4] = { { 1, 1, 1, 1 }, { 3, 2, 1, 2 }, { 5, 1, 4, 1 }, { 90, 7, 1, 1 } };
+    static const int64_t sizes[][4] = { { 1, 1, 1, 1 }, { 7, 6, 1, 2 }, { 530, 2, 3, 1 }, { 4, 0, 2, 1 } };
+    const uint64_t seed = test_seed();
+    for (int k = 0; k < 4 * 4 * CPU_LAYOUTS * 2; k += cpu_step(4 * 4 * CPU_LAYOUTS * 2)) {
+        struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
+        const int64_t * ne = sizes[k % 4];
+        const int64_t * n = times[k / 4 % 4];
+        const int64_t whole[] = { ne[0] * n[0], ne[1] * n[1], ne[2] * n[2], ne[3] * n[3] };
+        struct ggml_tensor * x =
+            cpu_source(&t, plain[k / 64], whole, (enum cpu_layout)(k / 16 % 4), -1.0f, 1.0f);
+        struct ggml_tensor * like = ggml_new_tensor_4d(t.ctx, GGML_TYPE_F32, ne[0], ne[1], ne[2], ne[3]);
+        struct ggml_tensor * y = ggml_repeat_back(t.ctx, x, like);
+        assert_int_equal(y->op, GGML_OP_REPEAT_BACK);
+        cpu_check(&t, y, (struct cpu_oracle){ summed, 0x1p-24, 1e-9 });
+        cpu_test_free(&t);
+    }
+}
+
+// A source without elements sums up to zeros.
+static void the_sum_of_nothing(void ** state) {
+    (void) state;
+    struct cpu_test t = cpu_test_new(1);
+    struct ggml_tensor * x = ggml_new_tensor_2d(t.ctx, GGML_TYPE_F32, 0, 5);
+    struct ggml_tensor * y = ggml_repeat_back(t.ctx, x, ggml_new_tensor_2d(t.ctx, GGML_TYPE_F32, 3, 5));
+    cpu_check(&t, y, (struct cpu_oracle){ summed, 0.0, 0.0 });
+    struct ggml_tensor * i = ggml_new_tensor_1d(t.ctx, GGML_TYPE_I32, 4);
+    cpu_refused(&t, ggml_repeat_back(t.ctx, i, i), "i32");
+    cpu_test_free(&t);
+}
+
 static void joins(void ** state) {
     (void) state;
     static const enum ggml_type types[] = { GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_I8, GGML_TYPE_I64,
@@ -192,6 +238,8 @@ int main(void) {
         cmocka_unit_test(what_cannot_be_converted_is_refused),
         cmocka_unit_test(conversion_to_integers_saturates),
         cmocka_unit_test(repeats),
+        cmocka_unit_test(repeats_are_summed),
+        cmocka_unit_test(the_sum_of_nothing),
         cmocka_unit_test(joins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,6 +66,12 @@ static void shapes_types_and_layouts(void ** state) {
     }
 }
 
+static enum ggml_type dot_type(enum ggml_type type) {
+    if (type == GGML_TYPE_Q4_1 || type == GGML_TYPE_Q5_1) return GGML_TYPE_Q8_1;
+    return ggml_blck_size(type) == 256 ? GGML_TYPE_Q8_K : GGML_TYPE_Q8_0;
+}
+
+// Against f32, and against the type that the type's dot product takes.
 static void every_quantised_type(void ** state) {
     (void) state;
     const uint64_t seed = test_seed();
@@ -76,6 +82,8 @@ static void every_quantised_type(void ** state) {
             struct cpu_test t = cpu_test_new(seed + (uint64_t) (16 * type + n));
             const struct product p = { 512, 5, n, 1, 1, 1, 1 };
             check(&t, &p, (const enum ggml_type[]){ (enum ggml_type) type, GGML_TYPE_F32 },
+                  (const enum cpu_layout[]){ CPU_DENSE, CPU_DENSE });
+            check(&t, &p, (const enum ggml_type[]){ (enum ggml_type) type, dot_type((enum ggml_type) type) },
                   (const enum cpu_layout[]){ CPU_DENSE, CPU_DENSE });
             cpu_test_free(&t);
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// NORM RMS_NORM L2_NORM GROUP_NORM on the CPU.
+// NORM RMS_NORM L2_NORM GROUP_NORM RMS_NORM_BACK on the CPU.
 #include "cpu_check.h"
 
 static double parameter(const struct ggml_tensor * node, int word) {
@@ -108,6 +108,37 @@ static void groups(void ** state) {
     }
 }
 
+static double back(const struct ggml_tensor * node, const int64_t * i) {
+    const struct ggml_tensor * g = node->src[0];
+    const struct ggml_tensor * x = node->src[1];
+    const double n = (double) x->ne[0], eps = parameter(node, 0);
+    double xx = 0.0, xg = 0.0;
+    for (int64_t k = 0; k < x->ne[0]; k++) {
+        const double v = cpu_get(x, k, i[1], i[2], i[3]);
+        xx += v * v;
+        xg += v * cpu_get(g, k, i[1], i[2], i[3]);
+    }
+    const double v = cpu_get(x, i[0], i[1], i[2], i[3]);
+    return (cpu_get(g, i[0], i[1], i[2], i[3]) - v * xg / (xx + n * eps)) / sqrt(xx / n + eps);
+}
+
+static void gradients(void ** state) {
+    (void) state;
+    static const enum ggml_type types[] = { GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_BF16 };
+    const uint64_t seed = test_seed();
+    for (int k = 0; k < 6 * 3 * CPU_LAYOUTS; k += cpu_step(6 * 3 * CPU_LAYOUTS)) {
+        struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
+        const enum cpu_layout layout = (enum cpu_layout)(k / 18);
+        struct ggml_tensor * g = cpu_source(&t, types[k / 6 % 3], shapes[k % 6], layout, -1.0f, 1.0f);
+        struct ggml_tensor * x =
+            cpu_source(&t, GGML_TYPE_F32, shapes[k % 6], (enum cpu_layout)((k + layout) % 4), -3.0f, 5.0f);
+        struct ggml_tensor * y = ggml_rms_norm_back(t.ctx, g, x, 1e-3f);
+        assert_int_equal(y->op, GGML_OP_RMS_NORM_BACK);
+        cpu_check(&t, y, (struct cpu_oracle){ back, 1e-6, 2e-7 });
+        cpu_test_free(&t);
+    }
+}
+
 // A large mean does not eat the variance: both are sums in double.
 static void a_large_mean(void ** state) {
     (void) state;
@@ -125,6 +156,8 @@ static void bad_parameters_are_refused(void ** state) {
     cpu_refused(&t, ggml_norm(t.ctx, x, -1.0f), "negative");
     struct ggml_tensor * i = cpu_source(&t, GGML_TYPE_I32, shapes[1], CPU_DENSE, 0.0f, 9.0f);
     cpu_refused(&t, ggml_rms_norm(t.ctx, i, 1.0f), "i32");
+    cpu_refused(&t, ggml_rms_norm_back(t.ctx, x, i, 1.0f), "i32");
+    cpu_refused(&t, ggml_rms_norm_back(t.ctx, x, x, -1.0f), "negative");
     cpu_test_free(&t);
 }
 
@@ -132,6 +165,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows),
         cmocka_unit_test(groups),
+        cmocka_unit_test(gradients),
         cmocka_unit_test(a_large_mean),
         cmocka_unit_test(bad_parameters_are_refused),
     };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// SUM SUM_ROWS MEAN ARGMAX on the CPU.
+// SUM SUM_ROWS MEAN CUMSUM ARGMAX COUNT_EQUAL on the CPU.
 #include "cpu_check.h"
 
 static double row_sum(const struct ggml_tensor * x, const int64_t * i) {
@@ -28,6 +28,21 @@ static double argmax(const struct ggml_tensor * x, int64_t row) {
     return (double) best;
 }
 
+// Sum of the elements up to this one; kept while a row is asked for in order.
+static double running_sum(const struct ggml_tensor * x, const int64_t * i) {
+    static double sum;
+    if (i[0] == 0) sum = 0.0;
+    sum += cpu_get(x, i[0], i[1], i[2], i[3]);
+    return sum;
+}
+
+static double count_equal(const struct ggml_tensor * a, const struct ggml_tensor * b) {
+    int64_t n = 0, i[4] = { 0 };
+    for (int64_t k = 0; k < ggml_nelements(a); k++, cpu_next(a, i))
+        n += cpu_get(a, i[0], i[1], i[2], i[3]) == cpu_get(b, i[0], i[1], i[2], i[3]);
+    return (double) n;
+}
+
 static double oracle(const struct ggml_tensor * node, const int64_t * i) {
     const struct ggml_tensor * x = node->src[0];
     switch (node->op) {
@@ -35,6 +50,8 @@ static double oracle(const struct ggml_tensor * node, const int64_t * i) {
     case GGML_OP_SUM_ROWS: return row_sum(x, i);
     case GGML_OP_MEAN: return row_sum(x, i) / (double) x->ne[0];
     case GGML_OP_ARGMAX: return argmax(x, i[0]);
+    case GGML_OP_CUMSUM: return running_sum(x, i);
+    case GGML_OP_COUNT_EQUAL: return count_equal(x, node->src[1]);
     default: fail_msg("no oracle"); return 0.0;
     }
 }
@@ -92,11 +109,44 @@ static void the_last_of_equal_maxima(void ** state) {
     }
 }
 
+static void running_sums(void ** state) {
+    (void) state;
+    const uint64_t seed = test_seed();
+    for (int k = 0; k < 6 * CPU_LAYOUTS; k += cpu_step(6 * CPU_LAYOUTS)) {
+        struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
+        struct ggml_tensor * x =
+            cpu_source(&t, GGML_TYPE_F32, shapes[k % 6], (enum cpu_layout)(k / 6), -1.0f, 1.0f);
+        struct ggml_tensor * y = ggml_cumsum(t.ctx, x);
+        assert_int_equal(y->op, GGML_OP_CUMSUM);
+        cpu_check(&t, y, close_to);
+        cpu_test_free(&t);
+    }
+}
+
+static void equal_integers(void ** state) {
+    (void) state;
+    const uint64_t seed = test_seed();
+    for (int k = 0; k < 6 * CPU_LAYOUTS; k += cpu_step(6 * CPU_LAYOUTS)) {
+        struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
+        const int64_t * ne = shapes[k % 6];
+        struct ggml_tensor * a = cpu_source(&t, GGML_TYPE_I32, ne, (enum cpu_layout)(k / 6), 0.0f, 3.0f);
+        struct ggml_tensor * b =
+            cpu_source(&t, GGML_TYPE_I32, ne, (enum cpu_layout)((k / 6 + k) % 4), 0.0f, 3.0f);
+        struct ggml_tensor * y = ggml_count_equal(t.ctx, a, b);
+        assert_int_equal(y->op, GGML_OP_COUNT_EQUAL);
+        cpu_check(&t, y, (struct cpu_oracle){ oracle, 0.0, 0.0 });
+        cpu_check(&t, ggml_count_equal(t.ctx, a, a), (struct cpu_oracle){ oracle, 0.0, 0.0 });
+        cpu_test_free(&t);
+    }
+}
+
 static void other_types_are_refused(void ** state) {
     (void) state;
     struct cpu_test t = cpu_test_new(1);
     struct ggml_tensor * x = cpu_source(&t, GGML_TYPE_I32, shapes[1], CPU_DENSE, -9.0f, 9.0f);
     cpu_refused(&t, ggml_sum(t.ctx, x), "i32");
+    struct ggml_tensor * f = cpu_source(&t, GGML_TYPE_F32, shapes[1], CPU_DENSE, -9.0f, 9.0f);
+    cpu_refused(&t, ggml_count_equal(t.ctx, x, f), "i32 and f32");
     cpu_test_free(&t);
 }
 
@@ -105,6 +155,8 @@ int main(void) {
         cmocka_unit_test(sums),
         cmocka_unit_test(rows_of_a_million_keep_their_digits),
         cmocka_unit_test(the_last_of_equal_maxima),
+        cmocka_unit_test(running_sums),
+        cmocka_unit_test(equal_integers),
         cmocka_unit_test(other_types_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

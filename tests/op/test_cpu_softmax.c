@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// SOFT_MAX, DIAG_MASK_INF and DIAG_MASK_ZERO on the CPU.
+// SOFT_MAX, SOFT_MAX_BACK, DIAG_MASK_INF and DIAG_MASK_ZERO on the CPU.
 #include "cpu_check.h"
 
 static double parameter(const struct ggml_tensor * node, int word) {
@@ -123,6 +123,35 @@ static void diagonals(void ** state) {
     }
 }
 
+static double back(const struct ggml_tensor * node, const int64_t * i) {
+    const struct ggml_tensor * g = node->src[0];
+    const struct ggml_tensor * p = node->src[1];
+    double sum = 0.0;
+    for (int64_t k = 0; k < p->ne[0]; k++)
+        sum += cpu_get(p, k, i[1], i[2], i[3]) * cpu_get(g, k, i[1], i[2], i[3]);
+    return parameter(node, 0) * cpu_get(p, i[0], i[1], i[2], i[3]) *
+           (cpu_get(g, i[0], i[1], i[2], i[3]) - sum);
+}
+
+static void gradients(void ** state) {
+    (void) state;
+    static const enum ggml_type types[] = { GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_BF16 };
+    const uint64_t seed = test_seed();
+    const struct cpu_oracle near = { back, 1e-6, 1e-7 };
+    for (int k = 0; k < 6 * 3 * CPU_LAYOUTS; k += cpu_step(6 * 3 * CPU_LAYOUTS)) {
+        struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
+        const enum cpu_layout layout = (enum cpu_layout)(k / 18);
+        struct ggml_tensor * g = cpu_source(&t, types[k / 6 % 3], shapes[k % 6], layout, -1.0f, 1.0f);
+        struct ggml_tensor * p =
+            cpu_source(&t, GGML_TYPE_F32, shapes[k % 6], (enum cpu_layout)((k + layout) % 4), 0.0f, 0.1f);
+        struct ggml_tensor * y = ggml_soft_max_ext_back(t.ctx, g, p, 0.3f, 0.0f);
+        assert_int_equal(y->op, GGML_OP_SOFT_MAX_BACK);
+        cpu_check(&t, y, near);
+        cpu_check(&t, ggml_soft_max_ext_back_inplace(t.ctx, g, p, 2.0f, 8.0f), near);
+        cpu_test_free(&t);
+    }
+}
+
 static void other_types_are_refused(void ** state) {
     (void) state;
     struct cpu_test t = cpu_test_new(1);
@@ -130,6 +159,7 @@ static void other_types_are_refused(void ** state) {
     struct ggml_tensor * i = cpu_source(&t, GGML_TYPE_I32, shapes[1], CPU_DENSE, -1.0f, 1.0f);
     cpu_refused(&t, ggml_soft_max(t.ctx, x), "f16");
     cpu_refused(&t, ggml_diag_mask_inf(t.ctx, i, 0), "i32");
+    cpu_refused(&t, ggml_soft_max_ext_back(t.ctx, x, i, 1.0f, 0.0f), "i32");
     cpu_test_free(&t);
 }
 
@@ -138,6 +168,7 @@ int main(void) {
         cmocka_unit_test(masks_sinks_and_slopes),
         cmocka_unit_test(a_fully_masked_row_gives_zeros),
         cmocka_unit_test(diagonals),
+        cmocka_unit_test(gradients),
         cmocka_unit_test(other_types_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,8 +23,8 @@ TN_INLINE float tn_hard_sigmoid(float x) {
     return fminf(1.0f, fmaxf(0.0f, (x + 3.0f) / 6.0f));
 }
 
-// g times the derivative of silu at x: s*(1 + x*(1 - s)), s being the sigmoid of x. Where exp(-x) overflows, 1 - s
-// cannot be had as exp(-x)*s.
+// g times the derivative of silu at x: s*(1 + x*(1 - s)), s being the sigmoid of x. Where exp(-x) overflows,
+// 1 - s cannot be had as exp(-x)*s.
 TN_INLINE float tn_silu_back(float g, float x) {
     const float e = expf(-x);
     const float s = 1.0f / (1.0f + e);

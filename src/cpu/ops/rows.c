@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// get_rows, set_rows, get_rows_back, add_id: rows chosen by indices. All indices are looked at before anything
-// is written.
+// get_rows, set_rows, get_rows_back, add_id: rows chosen by indices. All indices are looked at before
+// anything is written.
 #include <string.h>
 
 #include "base/bits.h"
