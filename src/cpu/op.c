@@ -38,8 +38,13 @@ static bool follows_rule(const struct ggml_tensor * node) {
     return true;
 }
 
-// Elements lie at multiples of their size, so that they can be read as what they are.
-static bool has_whole_strides(const struct ggml_tensor * t) {
+// What operators rely on: elements lie at multiples of their size, so that they can be read as what they are, and
+// there are at most as many as an address space has bytes, so that sizes of scratch memory and costs do not overflow.
+static bool can_be_walked(const struct ggml_tensor * t) {
+    const int64_t most = (int64_t) 1 << 47;
+    int64_t count;
+    if (!tn_shape_count(t->ne, &count)) return false;
+    if (count > most) return tn_refuse("'%s' has more elements than an address space has bytes", t->name);
     if (ggml_blck_size(t->type) != 1) return true;
     const size_t size = ggml_type_size(t->type);
     for (int i = 0; i < GGML_MAX_DIMS; i++) {
@@ -50,11 +55,11 @@ static bool has_whole_strides(const struct ggml_tensor * t) {
     return true;
 }
 
-static bool strides_are_whole(const struct ggml_tensor * node) {
+static bool all_can_be_walked(const struct ggml_tensor * node) {
     for (int i = 0; i < GGML_MAX_SRC; i++) {
-        if (node->src[i] && !has_whole_strides(node->src[i])) return false;
+        if (node->src[i] && !can_be_walked(node->src[i])) return false;
     }
-    return has_whole_strides(node);
+    return can_be_walked(node);
 }
 
 static bool supports(const struct ggml_tensor * node) {
@@ -62,7 +67,7 @@ static bool supports(const struct ggml_tensor * node) {
     if (tn_op_is_view(node->op)) return true;
     const struct tn_cpu_op * op = tn_cpu_op_get(node->op);
     if (!op) return tn_refuse("operator %s is not in this release's CPU back end", ggml_op_desc(node));
-    return follows_rule(node) && strides_are_whole(node) && op->supports(node);
+    return follows_rule(node) && all_can_be_walked(node) && op->supports(node);
 }
 
 bool tn_cpu_op_supports(const struct ggml_tensor * node) {

@@ -142,6 +142,27 @@ static void what_is_not_supported_is_named(void ** state) {
     free_program(&p);
 }
 
+// Descriptions alone can be of any size: no question about them may overflow.
+static void sizes_beyond_any_memory(void ** state) {
+    (void) state;
+    struct program p = new_program();
+    ggml_set_no_alloc(p.ctx, true);
+    struct ggml_tensor * row = ggml_new_tensor_1d(p.ctx, GGML_TYPE_F16, (int64_t) 1 << 60);
+    struct ggml_tensor * many = ggml_new_tensor_2d(p.ctx, GGML_TYPE_F16, 1, (int64_t) 1 << 60);
+    struct ggml_tensor * nodes[] = { ggml_mul_mat(p.ctx, row, row), ggml_sqr(p.ctx, row),
+                                     ggml_sum(p.ctx, many) };
+    for (int i = 0; i < 3; i++) {
+        if (!ggml_ext_tensor_valid(nodes[i])) continue;
+        assert_false(ggml_backend_supports_op(p.backend, nodes[i]));
+        assert_contains(ggml_ext_last_error(), "address space");
+        struct ggml_cgraph * g = ggml_new_graph(p.ctx);
+        ggml_build_forward_expand(g, nodes[i]);
+        assert_int_equal(ggml_graph_plan(g, 4, NULL).n_threads, 0);
+    }
+    assert_true(ggml_ext_tensor_valid(nodes[1]));
+    free_program(&p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(descriptions),    cmocka_unit_test(functions_by_name),
