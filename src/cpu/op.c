@@ -38,8 +38,8 @@ static bool follows_rule(const struct ggml_tensor * node) {
     return true;
 }
 
-// What operators rely on: elements lie at multiples of their size, so that they can be read as what they are, and
-// there are at most as many as an address space has bytes, so that sizes of scratch memory and costs do not overflow.
+// What operators rely on: elements lie at multiples of their size, so that they can be read as what they are,
+// and there are no more than an address space has bytes, so that scratch memory and costs do not overflow.
 static bool can_be_walked(const struct ggml_tensor * t) {
     const int64_t most = (int64_t) 1 << 47;
     int64_t count;
