@@ -129,6 +129,13 @@ void tn_rule_like(struct ggml_tensor * node, int i) {
     tn_shape_copy(node->ne, node->src[i]->ne);
 }
 
+void tn_rule_like_or_wider(struct ggml_tensor * node, int i) {
+    const enum ggml_type type = node->src[i]->type;
+    const bool wider = node->type == GGML_TYPE_F32 && (type == GGML_TYPE_F16 || type == GGML_TYPE_BF16);
+    tn_rule_like(node, i);
+    if (wider) node->type = GGML_TYPE_F32;
+}
+
 void tn_rule_result(struct ggml_tensor * node, enum ggml_type type, int64_t ne0, int64_t ne1, int64_t ne2,
                     int64_t ne3) {
     node->type = type;

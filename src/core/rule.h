@@ -55,6 +55,10 @@ bool tn_rule_same_count(const struct ggml_tensor * node, int i);
 // Gives the node type and shape of source i.
 void tn_rule_like(struct ggml_tensor * node, int i);
 
+// The same for maps: an f32 result that is asked for stays f32 where the source is f16 or bf16. No builder
+// asks for it; nodes made by hand may.
+void tn_rule_like_or_wider(struct ggml_tensor * node, int i);
+
 // Gives the node this type and these sizes.
 void tn_rule_result(struct ggml_tensor * node, enum ggml_type type, int64_t ne0, int64_t ne1, int64_t ne2,
                     int64_t ne3);

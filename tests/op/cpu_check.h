@@ -187,6 +187,15 @@ static inline struct ggml_tensor * cpu_source(struct cpu_test * t, enum ggml_typ
     return x;
 }
 
+// A finished node that is to give f32 instead: what no builder asks for, but nodes made by hand may.
+static inline struct ggml_tensor * cpu_as_f32(struct ggml_tensor * node) {
+    node->type = GGML_TYPE_F32;
+    node->nb[0] = sizeof(float);
+    for (int i = 1; i < GGML_MAX_DIMS; i++)
+        node->nb[i] = node->nb[i - 1] * (size_t) node->ne[i - 1];
+    return node;
+}
+
 // All bytes that a run may change: those of the result's base.
 static inline struct ggml_tensor * cpu_base(struct ggml_tensor * node) {
     return node->view_src ? node->view_src : node;

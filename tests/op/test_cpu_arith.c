@@ -74,6 +74,20 @@ static void a_sum_of_other_type(void ** state) {
     cpu_test_free(&t);
 }
 
+static void results_of_f32(void ** state) {
+    (void) state;
+    for (size_t k = 0; k < 4 * 9 * 2; k++) {
+        struct cpu_test t = cpu_test_new(test_seed());
+        const size_t op = k % 4, shape = k / 4 % 9, type = 3 + k / 36;
+        struct ggml_tensor * a = cpu_source(&t, types[type][0], shapes[shape][0], CPU_DENSE, -2.0f, 2.0f);
+        struct ggml_tensor * b = cpu_source(&t, GGML_TYPE_F32, shapes[shape][1], CPU_DENSE, 0.5f, 2.0f);
+        struct ggml_tensor * y = cpu_as_f32(ops[op].build(t.ctx, a, b));
+        if (op > 0 || memcmp(shapes[shape][0], shapes[shape][1], sizeof(shapes[0][0])) == 0)
+            cpu_check(&t, y, exact);
+        cpu_test_free(&t);
+    }
+}
+
 // Rounding to q8_0: half a step of 1/127 of the largest value, which is below 4 here, and that of the scale
 // to f16.
 static void a_sum_of_quantised_rows(void ** state) {
@@ -151,6 +165,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_shapes_types_and_layouts),
         cmocka_unit_test(a_sum_of_other_type),
+        cmocka_unit_test(results_of_f32),
         cmocka_unit_test(a_sum_of_quantised_rows),
         cmocka_unit_test(one_value_is_added),
         cmocka_unit_test(gradients_of_silu),

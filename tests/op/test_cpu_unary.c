@@ -128,6 +128,25 @@ static void operators_that_are_maps(void ** state) {
     }
 }
 
+// Half floats need not be rounded again.
+static void results_of_f32(void ** state) {
+    (void) state;
+    const uint64_t seed = test_seed();
+    for (int k = 0; k < 7 * 2; k++) {
+        struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
+        const enum ggml_type type = types[1 + k / 7];
+        struct ggml_tensor * x = cpu_source(&t, type, shapes[k % 7], (enum cpu_layout)(k % 3), 0.5f, 8.0f);
+        struct ggml_context * c = t.ctx;
+        struct ggml_tensor * y[] = { ggml_sqr(c, x), ggml_sqrt(c, x), ggml_log(c, x), ggml_sin(c, x),
+                                     ggml_cos(c, x), ggml_abs(c, x),  ggml_exp(c, x) };
+        for (int j = 0; j < 7; j++)
+            cpu_as_f32(y[j]); // before any of them is given memory
+        for (int j = 0; j < 7; j++)
+            cpu_check(&t, y[j], close_to);
+        cpu_test_free(&t);
+    }
+}
+
 // Far from zero nothing overflows into NaN, and small results keep their digits.
 static void large_arguments(void ** state) {
     (void) state;
@@ -156,9 +175,8 @@ static void other_types_are_refused(void ** state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_unary_function),
-        cmocka_unit_test(operators_that_are_maps),
-        cmocka_unit_test(large_arguments),
+        cmocka_unit_test(every_unary_function),    cmocka_unit_test(operators_that_are_maps),
+        cmocka_unit_test(results_of_f32),          cmocka_unit_test(large_arguments),
         cmocka_unit_test(other_types_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@
 
 // The result has type and shape of a; b is repeated.
 static bool binary_rule(struct ggml_tensor * node) {
-    tn_rule_like(node, 0);
+    tn_rule_like_or_wider(node, 0);
     return tn_rule_repeats(node, 1, 0);
 }
 

@@ -10,7 +10,7 @@
 #include "core/rule.h"
 
 static bool map_rule(struct ggml_tensor * node) {
-    tn_rule_like(node, 0);
+    tn_rule_like_or_wider(node, 0);
     return true;
 }
 
@@ -104,7 +104,7 @@ static bool cos_backward(struct tn_autodiff * ad, struct ggml_tensor * node) {
 
 static bool unary_rule(struct ggml_tensor * node) {
     const int32_t op = tn_param_i32(node, 0);
-    tn_rule_like(node, 0);
+    tn_rule_like_or_wider(node, 0);
     if (op < 0 || op >= GGML_UNARY_OP_COUNT) return tn_refuse("function %d is unknown", (int) op);
     return tn_rule_contiguous_rows(node, 0);
 }
