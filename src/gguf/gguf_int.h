@@ -110,13 +110,17 @@ struct tn_gguf_source {
     uint64_t pos;
     FILE * file;
     uint64_t file_pos; // where the FILE stands, to seek only when it must
+    char * window;     // bytes window_pos .. window_pos + window_size - 1 of the file
+    uint64_t window_pos;
+    size_t window_size;
     const char * memory;
     gguf_reader_callback_t callback;
     void * userdata;
     size_t max_chunk;
 };
 
-bool tn_source_from_file(struct tn_gguf_source * s, FILE * file);
+// window: TN_GGUF_WINDOW bytes that s borrows.
+bool tn_source_from_file(struct tn_gguf_source * s, FILE * file, char * window);
 struct tn_gguf_source tn_source_from_memory(const void * data, size_t size);
 uint64_t tn_source_left(const struct tn_gguf_source * s);
 // Reads and advances. false with a text that names `what` and the position.

@@ -16,6 +16,9 @@
 // no more memory than the bytes that really follow.
 #define TN_GGUF_READ_STEP (INT64_C(1) << 16)
 
+// Descriptions are read a few bytes at a time: a file is asked for this much at once.
+#define TN_GGUF_WINDOW 8192
+
 // Alignments beyond a huge page have no use, and padding of that size would be a file of zeros.
 #define TN_GGUF_MAX_ALIGNMENT (UINT64_C(1) << 30)
 

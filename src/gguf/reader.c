@@ -307,8 +307,9 @@ struct gguf_context * gguf_init_from_buffer(const void * data, size_t size, stru
 
 struct gguf_context * gguf_init_from_file_ptr(FILE * file, struct gguf_init_params params) {
     struct tn_gguf_source s;
+    char window[TN_GGUF_WINDOW];
     if (!file) tn_error_set("gguf: the file is NULL");
-    return file && tn_source_from_file(&s, file) ? tn_reader_run(&s, params) : NULL;
+    return file && tn_source_from_file(&s, file, window) ? tn_reader_run(&s, params) : NULL;
 }
 
 struct gguf_context * gguf_init_from_file(const char * fname, struct gguf_init_params params) {

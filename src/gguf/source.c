@@ -7,12 +7,30 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "gguf/gguf_int.h"
+#include "gguf/limits.h"
 
-static bool read_file(struct tn_gguf_source * s, uint64_t pos, void * out, size_t n) {
-    if (pos != s->file_pos && !tn_file_seek(s->file, (int64_t) pos)) return false;
+// Returns how many bytes there were.
+static size_t read_file_at(struct tn_gguf_source * s, uint64_t pos, void * out, size_t n) {
+    if (pos != s->file_pos && !tn_file_seek(s->file, (int64_t) pos)) return 0;
     const size_t got = fread(out, 1, n, s->file);
     s->file_pos = pos + got;
-    return got == n;
+    return got;
+}
+
+// No more than TN_GGUF_WINDOW bytes, through the window.
+static bool read_file_window(struct tn_gguf_source * s, uint64_t pos, void * out, size_t n) {
+    if (pos < s->window_pos || pos - s->window_pos > s->window_size ||
+        s->window_size - (pos - s->window_pos) < n) {
+        s->window_size = read_file_at(s, pos, s->window, tn_min_size(TN_GGUF_WINDOW, s->end - pos));
+        s->window_pos = pos;
+        if (s->window_size < n) return false;
+    }
+    memcpy(out, s->window + (pos - s->window_pos), n);
+    return true;
+}
+
+static bool read_file(struct tn_gguf_source * s, uint64_t pos, void * out, size_t n) {
+    return n > TN_GGUF_WINDOW ? read_file_at(s, pos, out, n) == n : read_file_window(s, pos, out, n);
 }
 
 static bool read_memory(struct tn_gguf_source * s, uint64_t pos, void * out, size_t n) {
@@ -31,10 +49,10 @@ static bool read_callback(struct tn_gguf_source * s, uint64_t pos, void * out, s
     return true;
 }
 
-bool tn_source_from_file(struct tn_gguf_source * s, FILE * file) {
+bool tn_source_from_file(struct tn_gguf_source * s, FILE * file, char * window) {
     const int64_t here = tn_file_tell(file), size = tn_file_size(file);
     if (here < 0 || size < here) return tn_refuse("the file cannot be positioned");
-    *s = (struct tn_gguf_source){ .read = read_file, .file = file };
+    *s = (struct tn_gguf_source){ .read = read_file, .file = file, .window = window };
     s->start = s->pos = s->file_pos = (uint64_t) here;
     s->end = (uint64_t) size;
     return true;
