@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 
+#include "base/compiler.h"
 #include "core/params.h"
 #include "core/shape.h"
 #include "ggml.h"
@@ -55,7 +56,7 @@ void tn_build_name(struct tn_build * b, const char * fmt, ...) TN_PRINTF(2, 3);
 struct ggml_tensor * tn_build_finish(struct tn_build * b);
 
 // For builders that consist of several operators: refuses at once.
-struct ggml_tensor * tn_build_poison(struct ggml_context * ctx, const char * function);
+TN_API struct ggml_tensor * tn_build_poison(struct ggml_context * ctx, const char * function);
 
 // For functions that change a finished node and cannot say no. A node that may not have what it is given is
 // poisoned with a text, so that its graph is refused.

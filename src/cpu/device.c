@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/thread.h"
+#include "cpu/features.h"
 #include "cpu/op.h"
 #include "ggml-cpu.h"
 
@@ -124,11 +125,9 @@ static ggml_backend_dev_t reg_device(ggml_backend_reg_t reg, size_t index) {
     return index == 0 ? tn_device_get() : NULL;
 }
 
-// Nothing beyond the architecture's baseline is used, so the list is empty.
 static struct ggml_backend_feature * get_features(ggml_backend_reg_t reg) {
-    static struct ggml_backend_feature none[] = { { NULL, NULL } };
     (void) reg;
-    return none;
+    return tn_features_list();
 }
 
 static ggml_backend_buffer_type_t * get_extra_bufts(ggml_backend_dev_t dev) {

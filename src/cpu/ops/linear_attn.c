@@ -45,7 +45,7 @@ static bool gla_supports(const struct ggml_tensor * node) {
 // --- gated_delta_net
 //
 // Row j of a head's state needs no other row, so an item is 32 rows of a head. They are brought forward in
-// slot 0 of the result's states, which holds the last one in the end; slot r gets a copy after token T - 1 - r.
+// slot 0 of the result's states, where the last one belongs; slot r gets a copy after token T - 1 - r.
 
 enum { Q, K, V, GATE, BETA, STATE };
 enum { ROWS = 32, EXP_COST = 10 };
