@@ -17,6 +17,7 @@ function(tenon_objects name)
     file(GLOB found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${pattern})
     list(APPEND sources ${found})
   endforeach()
+  tenon_isa_sources(sources)
   if(NOT name STREQUAL ggml-objects) # the registry sits beside the interfaces, and in a library above them
     list(FILTER sources EXCLUDE REGEX "src/backend/(registry|load)\\.c$")
   endif()

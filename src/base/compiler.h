@@ -21,6 +21,7 @@
 #define TN_VECTOR(bytes)    __attribute__((vector_size(bytes)))
 #define TN_LIKELY(x)        __builtin_expect(!!(x), 1)
 #define TN_UNLIKELY(x)      __builtin_expect(!!(x), 0)
+#define TN_TYPE_OF(x)       __typeof__(x)
 #define TN_UNREACHABLE()    __builtin_unreachable()
 
 #define TN_ADD_OVERFLOWS(a, b, out) __builtin_add_overflow(a, b, out)

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "core/graph.h"
 #include "cpu/device.h"
+#include "cpu/kernels.h"
 #include "cpu/pool.h"
 #include "ggml-cpu.h"
 
@@ -171,5 +172,6 @@ void ggml_backend_cpu_set_use_ref(ggml_backend_t backend, bool use_ref) {
     if (c) c->use_ref = use_ref;
 }
 
-// There are no tables to prepare: constants are constants here.
-void ggml_cpu_init(void) {}
+void ggml_cpu_init(void) {
+    tn_kernels_init();
+}

@@ -1,46 +1,54 @@
 // SPDX-License-Identifier: MIT
-// ggml_cpu_has_*: one function a row of features.def, and the list of those that are in use.
+// What ggml-cpu.h tells of the processor: the features of the levels whose kernels are in use.
 #include "cpu/features.h"
 
-#include <stdio.h>
-
 #include "base/thread.h"
+#include "cpu/isa.h"
+#include "cpu/kernels.h"
 #include "ggml-cpu.h"
 
-#define TN_ROW(function, name, value)                                                                        \
-    int ggml_cpu_##function(void) {                                                                          \
-        return value;                                                                                        \
+static struct ggml_backend_feature used[TN_FEATURE_COUNT + 1];
+static struct tn_once used_once = TN_ONCE_INIT;
+
+static uint64_t features(void) {
+    const uint64_t levels = tn_kernels_used();
+    uint64_t set = 0;
+    for (int i = 0; i < TN_ISA_COUNT; i++) {
+        if (levels >> i & 1) set |= tn_isa_features((enum tn_isa) i);
+    }
+    return set;
+}
+
+#define TN_FEATURE(name, function)                                                                           \
+    int ggml_cpu_has_##function(void) {                                                                      \
+        return (int) (features() >> TN_FEATURE_##name & 1);                                                  \
     }
 #include "cpu/features.def"
-#undef TN_ROW
+#undef TN_FEATURE
 
-static const struct {
-    const char * name;
-    int (*value)(void);
-} rows[] = {
-#define TN_ROW(function, name, value) { name, ggml_cpu_##function },
+// No kernel has vectors of a length that is known only at run time.
+int ggml_cpu_get_sve_cnt(void) {
+    return 0;
+}
+
+int ggml_cpu_get_rvv_vlen(void) {
+    return 0;
+}
+
+static void list_used(void) {
+    static const char * const names[] = {
+#define TN_FEATURE(name, function) #name,
 #include "cpu/features.def"
-#undef TN_ROW
-};
-
-enum { N_ROWS = sizeof(rows) / sizeof(rows[0]), DIGITS = 12 };
-
-static struct ggml_backend_feature list[N_ROWS + 1];
-static char values[N_ROWS][DIGITS];
-static struct tn_once once = TN_ONCE_INIT;
-
-static void fill(void) {
+#undef TN_FEATURE
+    };
+    const uint64_t set = features();
     int n = 0;
-    for (int i = 0; i < N_ROWS; i++) {
-        const int value = rows[i].value();
-        if (value == 0) continue;
-        snprintf(values[n], sizeof(values[n]), "%d", value);
-        list[n] = (struct ggml_backend_feature){ rows[i].name, values[n] };
-        n++;
+    for (int i = 0; i < TN_FEATURE_COUNT; i++) {
+        if (set >> i & 1) used[n++] = (struct ggml_backend_feature){ names[i], "1" };
     }
 }
 
 struct ggml_backend_feature * tn_features_list(void) {
-    tn_once(&once, fill);
-    return list;
+    tn_once(&used_once, list_used);
+    return used;
 }

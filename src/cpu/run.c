@@ -10,6 +10,7 @@
 #include "core/graph.h"
 #include "core/op.h"
 #include "core/shape.h"
+#include "cpu/kernels.h"
 #include "cpu/op.h"
 #include "cpu/plan.h"
 #include "cpu/pool.h"
@@ -112,6 +113,7 @@ static bool is_plan_sound(const struct ggml_cplan * plan) {
 enum ggml_status ggml_graph_compute(struct ggml_cgraph * g, struct ggml_cplan * plan) {
     if (!g || !plan) TN_FAIL(GGML_STATUS_FAILED, "ggml_graph_compute: the %s is NULL", g ? "plan" : "graph");
     if (!tn_graph_usable(g) || !is_plan_sound(plan)) return GGML_STATUS_FAILED;
+    tn_kernels_init();
     struct ggml_threadpool * own = NULL;
     struct tn_cpu_run run = { .pool = plan->threadpool, .n_threads = plan->n_threads };
     if (!run.pool && plan->n_threads > 1) {

@@ -20,6 +20,8 @@ static void values_and_flags(void ** state) {
     }
     setenv("GGML_NO_BACKTRACE", "yes", 1);
     assert_string_equal(tn_env_get(TN_ENV_GGML_NO_BACKTRACE), "yes");
+    setenv("TENON_ISA", "scalar", 1);
+    assert_string_equal(tn_env_get(TN_ENV_TENON_ISA), "scalar");
 }
 
 int main(void) {

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "cpu/kernels.h"
 #include "ggml-cpu.h"
 #include "ggml.h"
 
@@ -123,6 +124,7 @@ static void other_conversions(void ** state) {
 static void features(void ** state) {
     (void) state;
     ggml_cpu_init();
+    tn_kernels_select(0);
     int (*const has[])(void) = {
         ggml_cpu_has_sse3,      ggml_cpu_has_ssse3,       ggml_cpu_has_avx,         ggml_cpu_has_avx_vnni,
         ggml_cpu_has_avx2,      ggml_cpu_has_bmi2,        ggml_cpu_has_f16c,        ggml_cpu_has_fma,
@@ -135,6 +137,7 @@ static void features(void ** state) {
     for (size_t i = 0; i < sizeof(has) / sizeof(has[0]); i++)
         assert_int_equal(has[i](), 0);
     assert_int_equal(ggml_cpu_get_sve_cnt() + ggml_cpu_get_rvv_vlen(), 0);
+    tn_kernels_select(UINT64_MAX);
 }
 
 int main(void) {

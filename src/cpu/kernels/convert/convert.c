@@ -19,12 +19,12 @@ TN_INLINE float widen(uint16_t h) {
     return tn_f32_from_bits(sign | (tiny & is_tiny) | (normal & ~is_tiny) | (is_huge & 0x7f800000u));
 }
 
-void tn_convert_f16_f32(int64_t n, float * restrict y, const uint16_t * restrict x) {
+void tn_convert_f16_f32_scalar(int64_t n, float * restrict y, const uint16_t * restrict x) {
     for (int64_t i = 0; i < n; i++)
         y[i] = widen(x[i]);
 }
 
-void tn_convert_bf16_f32(int64_t n, float * restrict y, const uint16_t * restrict x) {
+void tn_convert_bf16_f32_scalar(int64_t n, float * restrict y, const uint16_t * restrict x) {
     for (int64_t i = 0; i < n; i++)
         y[i] = tn_bf16_to_f32(x[i]);
 }
@@ -34,12 +34,12 @@ void tn_convert_i32_f32(int64_t n, float * restrict y, const int32_t * restrict 
         y[i] = (float) x[i];
 }
 
-void tn_convert_f32_f16(int64_t n, uint16_t * restrict y, const float * restrict x) {
+void tn_convert_f32_f16_scalar(int64_t n, uint16_t * restrict y, const float * restrict x) {
     for (int64_t i = 0; i < n; i++)
         y[i] = tn_f16_from_f32(x[i]);
 }
 
-void tn_convert_f32_bf16(int64_t n, uint16_t * restrict y, const float * restrict x) {
+void tn_convert_f32_bf16_scalar(int64_t n, uint16_t * restrict y, const float * restrict x) {
     for (int64_t i = 0; i < n; i++)
         y[i] = tn_bf16_from_f32(x[i]);
 }

@@ -10,14 +10,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-void tn_convert_f16_f32(int64_t n, float * y, const uint16_t * x);
-void tn_convert_bf16_f32(int64_t n, float * y, const uint16_t * x);
+#include "cpu/kernels/rows.h"
+
+extern void (*_Atomic tn_convert_f16_f32)(int64_t n, float * y, const uint16_t * x);
+extern void (*_Atomic tn_convert_bf16_f32)(int64_t n, float * y, const uint16_t * x);
 void tn_convert_i32_f32(int64_t n, float * y, const int32_t * x);
-void tn_convert_f32_f16(int64_t n, uint16_t * y, const float * x);
-void tn_convert_f32_bf16(int64_t n, uint16_t * y, const float * x);
+extern void (*_Atomic tn_convert_f32_f16)(int64_t n, uint16_t * y, const float * x);
+extern void (*_Atomic tn_convert_f32_bf16)(int64_t n, uint16_t * y, const float * x);
 void tn_convert_f32_i32(int64_t n, int32_t * y, const float * x);
 
 // n elements of `size` bytes, y_stride and x_stride bytes apart.
 void tn_convert_move(int64_t n, size_t size, void * y, size_t y_stride, const void * x, size_t x_stride);
+
+#define TN_ROW              TN_KERNEL
+#define TN_SCALAR(function) TN_KERNEL(scalar, function)
+#include "cpu/kernels/convert/convert.def"
+#undef TN_SCALAR
+#undef TN_ROW
 
 #endif

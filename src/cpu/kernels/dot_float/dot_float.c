@@ -4,7 +4,7 @@
 
 enum { LANES = 16 };
 
-float tn_dot_float(int64_t n, const float * x, const float * y) {
+float tn_dot_float_scalar(int64_t n, const float * x, const float * y) {
     float s[LANES] = { 0 };
     int64_t i = 0;
     for (; i + LANES <= n; i += LANES) {

@@ -8,6 +8,14 @@
 
 #include <stdint.h>
 
-float tn_dot_float(int64_t n, const float * x, const float * y);
+#include "cpu/kernels/rows.h"
+
+extern float (*_Atomic tn_dot_float)(int64_t n, const float * x, const float * y);
+
+#define TN_ROW              TN_KERNEL
+#define TN_SCALAR(function) TN_KERNEL(scalar, function)
+#include "cpu/kernels/dot_float/dot_float.def"
+#undef TN_SCALAR
+#undef TN_ROW
 
 #endif

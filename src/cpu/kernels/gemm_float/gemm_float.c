@@ -6,8 +6,8 @@
 
 _Static_assert(TN_GEMM_COLS == 2 * TN_V_LANES, "a panel row is two vectors");
 
-void tn_gemm_float_tile(int64_t n, const float * const a[TN_GEMM_ROWS], const float * panel,
-                        float out[TN_GEMM_ROWS * TN_GEMM_COLS]) {
+void tn_gemm_float_tile_scalar(int64_t n, const float * const a[TN_GEMM_ROWS], const float * panel,
+                               float out[TN_GEMM_ROWS * TN_GEMM_COLS]) {
     const float *a0 = a[0], *a1 = a[1], *a2 = a[2], *a3 = a[3];
     tn_v l0 = { 0 }, l1 = { 0 }, l2 = { 0 }, l3 = { 0 };
     tn_v h0 = { 0 }, h1 = { 0 }, h2 = { 0 }, h3 = { 0 };
@@ -28,7 +28,7 @@ void tn_gemm_float_tile(int64_t n, const float * const a[TN_GEMM_ROWS], const fl
         tn_v_store(out + i * TN_V_LANES, sums[i]);
 }
 
-void tn_gemm_float_axpy(int64_t n, float * restrict y, const float * restrict x, float factor) {
+void tn_gemm_float_axpy_scalar(int64_t n, float * restrict y, const float * restrict x, float factor) {
     for (int64_t i = 0; i < n; i++)
         y[i] += factor * x[i];
 }

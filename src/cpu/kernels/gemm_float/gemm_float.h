@@ -18,12 +18,20 @@
 
 #include <stdint.h>
 
+#include "cpu/kernels/rows.h"
+
 enum { TN_GEMM_ROWS = 4, TN_GEMM_COLS = 8 };
 
-void tn_gemm_float_tile(int64_t n, const float * const a[TN_GEMM_ROWS], const float * panel,
-                        float out[TN_GEMM_ROWS * TN_GEMM_COLS]);
+extern void (*_Atomic tn_gemm_float_tile)(int64_t n, const float * const a[TN_GEMM_ROWS], const float * panel,
+                                          float out[TN_GEMM_ROWS * TN_GEMM_COLS]);
 
 // y[i] += factor * x[i]
-void tn_gemm_float_axpy(int64_t n, float * y, const float * x, float factor);
+extern void (*_Atomic tn_gemm_float_axpy)(int64_t n, float * y, const float * x, float factor);
+
+#define TN_ROW              TN_KERNEL
+#define TN_SCALAR(function) TN_KERNEL(scalar, function)
+#include "cpu/kernels/gemm_float/gemm_float.def"
+#undef TN_SCALAR
+#undef TN_ROW
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Maps of two arguments: y[i] = f(a[i], b[i]). The functions are the rows of map2.def.
+// Maps of two arguments: y[i] = f(a[i], b[i]). The functions are the rows of formulas.def.
 //
 // n >= 0 dense f32, any alignment of 4; y may be a or b, otherwise nothing overlaps. p: the function's
 // parameters.
@@ -8,9 +8,18 @@
 
 #include <stdint.h>
 
+#include "cpu/kernels/rows.h"
+
 #define TN_MAP2(name, value)                                                                                 \
-    void tn_map2_##name(int64_t n, float * y, const float * a, const float * b, const float * p);
-#include "cpu/kernels/map2/map2.def"
+    extern void (*_Atomic tn_map2_##name)(int64_t n, float * y, const float * a, const float * b,            \
+                                          const float * p);
+#include "cpu/kernels/map2/formulas.def"
 #undef TN_MAP2
+
+#define TN_ROW              TN_KERNEL
+#define TN_SCALAR(function) TN_KERNEL(scalar, function)
+#include "cpu/kernels/map2/map2.def"
+#undef TN_SCALAR
+#undef TN_ROW
 
 #endif

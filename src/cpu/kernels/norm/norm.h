@@ -7,11 +7,20 @@
 
 #include <stdint.h>
 
+#include "cpu/kernels/rows.h"
+
 // y[i] = (x[i] - center) * factor, in double: a mean rounded to f32 would show where the variance is small.
-void tn_norm_center(int64_t n, float * y, const float * x, double center, double factor);
+extern void (*_Atomic tn_norm_center)(int64_t n, float * y, const float * x, double center, double factor);
 // y[i] = x[i] * factor
-void tn_norm_scale(int64_t n, float * y, const float * x, float factor);
+extern void (*_Atomic tn_norm_scale)(int64_t n, float * y, const float * x, float factor);
 // y[i] = (g[i] - x[i] * slope) * factor, in double
-void tn_norm_back(int64_t n, float * y, const float * g, const float * x, double slope, double factor);
+extern void (*_Atomic tn_norm_back)(int64_t n, float * y, const float * g, const float * x, double slope,
+                                    double factor);
+
+#define TN_ROW              TN_KERNEL
+#define TN_SCALAR(function) TN_KERNEL(scalar, function)
+#include "cpu/kernels/norm/norm.def"
+#undef TN_SCALAR
+#undef TN_ROW
 
 #endif

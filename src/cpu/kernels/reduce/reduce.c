@@ -28,16 +28,16 @@ TN_INLINE double join(const double * s) {
     }                                                                                                        \
     return join(s)
 
-double tn_reduce_sum(int64_t n, const float * x) {
+double tn_reduce_sum_scalar(int64_t n, const float * x) {
     SUM(v);
 }
 
-double tn_reduce_sum_sqr(int64_t n, const float * x) {
+double tn_reduce_sum_sqr_scalar(int64_t n, const float * x) {
     SUM(v * v);
 }
 
 // The products of f32 are exact in double.
-double tn_reduce_dot(int64_t n, const float * x, const float * y) {
+double tn_reduce_dot_scalar(int64_t n, const float * x, const float * y) {
     double s[LANES] = { 0 };
     int64_t i = 0;
     for (; i + LANES <= n; i += LANES) {
@@ -49,11 +49,11 @@ double tn_reduce_dot(int64_t n, const float * x, const float * y) {
     return join(s);
 }
 
-double tn_reduce_sum_dev(int64_t n, const float * x, double center) {
+double tn_reduce_sum_dev_scalar(int64_t n, const float * x, double center) {
     SUM((v - center) * (v - center));
 }
 
-float tn_reduce_max(int64_t n, const float * x) {
+float tn_reduce_max_scalar(int64_t n, const float * x) {
     float m[LANES];
     for (int k = 0; k < LANES; k++)
         m[k] = -INFINITY;

@@ -9,12 +9,20 @@
 
 #include <stdint.h>
 
-double tn_reduce_sum(int64_t n, const float * x);
-double tn_reduce_sum_sqr(int64_t n, const float * x);
-double tn_reduce_dot(int64_t n, const float * x, const float * y);
+#include "cpu/kernels/rows.h"
+
+extern double (*_Atomic tn_reduce_sum)(int64_t n, const float * x);
+extern double (*_Atomic tn_reduce_sum_sqr)(int64_t n, const float * x);
+extern double (*_Atomic tn_reduce_dot)(int64_t n, const float * x, const float * y);
 // Sum of (x[i] - center)^2, the differences in double.
-double tn_reduce_sum_dev(int64_t n, const float * x, double center);
+extern double (*_Atomic tn_reduce_sum_dev)(int64_t n, const float * x, double center);
 // -INFINITY for n = 0. A NaN is passed over.
-float tn_reduce_max(int64_t n, const float * x);
+extern float (*_Atomic tn_reduce_max)(int64_t n, const float * x);
+
+#define TN_ROW              TN_KERNEL
+#define TN_SCALAR(function) TN_KERNEL(scalar, function)
+#include "cpu/kernels/reduce/reduce.def"
+#undef TN_SCALAR
+#undef TN_ROW
 
 #endif

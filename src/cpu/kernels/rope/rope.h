@@ -8,9 +8,17 @@
 
 #include <stdint.h>
 
+#include "cpu/kernels/rows.h"
+
 // Pair m: elements 2m and 2m + 1.
-void tn_rope_adjacent(int64_t n, float * y, const float * x, const float * turn);
+extern void (*_Atomic tn_rope_adjacent)(int64_t n, float * y, const float * x, const float * turn);
 // Pair m: elements m and m + n.
-void tn_rope_halves(int64_t n, float * y, const float * x, const float * turn);
+extern void (*_Atomic tn_rope_halves)(int64_t n, float * y, const float * x, const float * turn);
+
+#define TN_ROW              TN_KERNEL
+#define TN_SCALAR(function) TN_KERNEL(scalar, function)
+#include "cpu/kernels/rope/rope.def"
+#undef TN_SCALAR
+#undef TN_ROW
 
 #endif

@@ -6,7 +6,7 @@
 
 enum { LANES = 8 };
 
-double tn_softmax_exp(int64_t n, float * y, const float * x, float max) {
+double tn_softmax_exp_scalar(int64_t n, float * y, const float * x, float max) {
     double s[LANES] = { 0 };
     for (int64_t i = 0; i < n; i++) {
         y[i] = expf(x[i] - max);
@@ -15,12 +15,13 @@ double tn_softmax_exp(int64_t n, float * y, const float * x, float max) {
     return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
 }
 
-void tn_softmax_scale(int64_t n, float * y, float factor) {
+void tn_softmax_scale_scalar(int64_t n, float * y, float factor) {
     for (int64_t i = 0; i < n; i++)
         y[i] *= factor;
 }
 
-void tn_softmax_back(int64_t n, float * y, const float * g, const float * p, double sum, double scale) {
+void tn_softmax_back_scalar(int64_t n, float * y, const float * g, const float * p, double sum,
+                            double scale) {
     for (int64_t i = 0; i < n; i++)
         y[i] = (float) (scale * (double) p[i] * ((double) g[i] - sum));
 }

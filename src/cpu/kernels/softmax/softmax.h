@@ -7,11 +7,20 @@
 
 #include <stdint.h>
 
+#include "cpu/kernels/rows.h"
+
 // y[i] = exp(x[i] - max); the result is their sum, in the order of kernels/reduce.
-double tn_softmax_exp(int64_t n, float * y, const float * x, float max);
+extern double (*_Atomic tn_softmax_exp)(int64_t n, float * y, const float * x, float max);
 // y[i] *= factor
-void tn_softmax_scale(int64_t n, float * y, float factor);
+extern void (*_Atomic tn_softmax_scale)(int64_t n, float * y, float factor);
 // y[i] = scale * p[i] * (g[i] - sum), in double
-void tn_softmax_back(int64_t n, float * y, const float * g, const float * p, double sum, double scale);
+extern void (*_Atomic tn_softmax_back)(int64_t n, float * y, const float * g, const float * p, double sum,
+                                       double scale);
+
+#define TN_ROW              TN_KERNEL
+#define TN_SCALAR(function) TN_KERNEL(scalar, function)
+#include "cpu/kernels/softmax/softmax.def"
+#undef TN_SCALAR
+#undef TN_ROW
 
 #endif
