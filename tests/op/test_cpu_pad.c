@@ -43,12 +43,12 @@ enum { SHAPES = 5 };
 static const enum ggml_type types[] = {
     GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_BF16, GGML_TYPE_I8, GGML_TYPE_I32, GGML_TYPE_I64,
 };
-enum { TYPES = 6 };
+enum { TYPES = 6, CASES = SHAPES * TYPES * CPU_LAYOUTS, DENSE_CASES = SHAPES * TYPES * CPU_TURNED };
 
 static void paddings(void ** state) {
     (void) state;
     const uint64_t seed = test_seed();
-    for (int k = 0; k < SHAPES * TYPES * CPU_LAYOUTS; k++) {
+    for (int k = 0; k < CASES; k += cpu_step(CASES)) {
         struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
         const int64_t * ne = shapes[k % SHAPES];
         struct ggml_tensor * x = cpu_source(&t, types[k / SHAPES % TYPES], ne,
@@ -81,7 +81,7 @@ static void padding_of_nothing_is_zeros(void ** state) {
 static void reflections(void ** state) {
     (void) state;
     const uint64_t seed = test_seed();
-    for (int k = 0; k < 4 * SHAPES; k++) {
+    for (int k = 0; k < 4 * SHAPES; k += cpu_step(4 * SHAPES)) {
         struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
         const int64_t * ne = shapes[k % SHAPES];
         struct ggml_tensor * x = cpu_source(&t, GGML_TYPE_F32, ne, CPU_DENSE, -1.0f, 1.0f);
@@ -96,7 +96,8 @@ static void reflections(void ** state) {
 static void rolls(void ** state) {
     (void) state;
     const uint64_t seed = test_seed();
-    for (int k = 0; k < SHAPES * TYPES * CPU_TURNED; k++) { // elements of a row lie side by side
+    for (int k = 0; k < SHAPES * TYPES * CPU_TURNED;
+         k += cpu_step(SHAPES * TYPES * CPU_TURNED)) { // elements of a row lie side by side
         struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
         const int64_t * ne = shapes[k % SHAPES];
         struct ggml_tensor * x = cpu_source(&t, types[k / SHAPES % TYPES], ne,

@@ -37,7 +37,7 @@ static const int64_t images[][4] = {
 static void windows(void ** state) {
     (void) state;
     const uint64_t seed = test_seed();
-    for (int k = 0; k < 5 * CPU_LAYOUTS * 4; k++) {
+    for (int k = 0; k < 5 * CPU_LAYOUTS * 4; k += cpu_step(5 * CPU_LAYOUTS * 4)) {
         struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
         const int w = (int) (const int64_t[]){ 1, 2, 5, 14 }[k / 5 / CPU_LAYOUTS];
         struct ggml_tensor * x =
@@ -52,7 +52,7 @@ static void windows(void ** state) {
 static void windows_put_together(void ** state) {
     (void) state;
     const uint64_t seed = test_seed();
-    for (int k = 0; k < 5 * CPU_LAYOUTS * 4; k++) {
+    for (int k = 0; k < 5 * CPU_LAYOUTS * 4; k += cpu_step(5 * CPU_LAYOUTS * 4)) {
         struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
         const int64_t w = (const int64_t[]){ 1, 2, 5, 14 }[k / 5 / CPU_LAYOUTS];
         const int64_t * image = images[k % 5];
@@ -69,7 +69,7 @@ static void windows_put_together(void ** state) {
 static void positions(void ** state) {
     (void) state;
     const uint64_t seed = test_seed();
-    for (int k = 0; k < 3 * CPU_LAYOUTS; k++) {
+    for (int k = 0; k < 3 * CPU_LAYOUTS; k += cpu_step(3 * CPU_LAYOUTS)) {
         struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
         const int n = 1 + (int) test_rng_below(&t.rng, 20);
         const int64_t ne[] = { (const int64_t[]){ 1, 19, 700 }[k % 3], 2 * n - 1, 1, 1 };
@@ -101,7 +101,7 @@ static void added_positions(void ** state) {
     static const enum ggml_type types[] = { GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_BF16 };
     static const int64_t sizes[][4] = { { 1, 1, 1, 1 }, { 5, 4, 5, 1 }, { 31, 3, 2, 2 }, { 2, 9, 30, 3 } };
     const uint64_t seed = test_seed();
-    for (int k = 0; k < 4 * 3 * 2; k++) {
+    for (int k = 0; k < 4 * 3 * 2; k += cpu_step(4 * 3 * 2)) {
         struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
         const int64_t * s = sizes[k / 6];
         const int64_t ne[] = { s[0] * s[0], s[1] * s[2], s[3], 1 };
