@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
+#include "ggml.h"
 
 struct tn_thread {
     pthread_t handle;
@@ -42,8 +43,24 @@ TN_INLINE void tn_thread_relax(void) {
 #endif
 }
 TN_API int tn_thread_cpu_count(void);
+enum { TN_THREAD_CPUS = 1024 }; // more are not told apart
 // mask[i]: may run on processor i. An all-false mask changes nothing. false: the system refused.
 TN_API bool tn_thread_set_affinity(const bool * mask, int n);
+// The same mask as it is; processors from n on are left out.
+TN_API bool tn_thread_get_affinity(bool * mask, int n);
+// The processor that the calling thread is on at the moment, -1 if the system does not say.
+TN_API int tn_thread_cpu(void);
+
+// How the system gives the calling thread its time. false: the system refused.
+struct tn_schedule {
+    int policy;
+    int priority;
+};
+
+// What stands for a priority of a pool; false for NORMAL, which is whatever a thread inherits.
+TN_API bool tn_thread_schedule_of(enum ggml_sched_priority priority, struct tn_schedule * out);
+TN_API bool tn_thread_get_schedule(struct tn_schedule * out);
+TN_API bool tn_thread_set_schedule(const struct tn_schedule * schedule);
 
 TN_API bool tn_mutex_init(struct tn_mutex * m);
 TN_API void tn_mutex_free(struct tn_mutex * m);

@@ -26,6 +26,8 @@ int tn_thread_cpu_count(void) {
     return n > 0 ? (int) n : 1;
 }
 
+_Static_assert(TN_THREAD_CPUS == CPU_SETSIZE, "masks hold what the system's sets hold");
+
 bool tn_thread_set_affinity(const bool * mask, int n) {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -38,6 +40,44 @@ bool tn_thread_set_affinity(const bool * mask, int n) {
     if (wanted == 0) return true;
     const int rc = pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
     return rc == 0 ? true : tn_refuse("cannot set the affinity of a thread: %s", strerror(rc));
+}
+
+bool tn_thread_get_affinity(bool * mask, int n) {
+    cpu_set_t set;
+    const int rc = pthread_getaffinity_np(pthread_self(), sizeof(set), &set);
+    if (rc != 0) return tn_refuse("cannot read the affinity of a thread: %s", strerror(rc));
+    for (int i = 0; i < n; i++)
+        mask[i] = i < CPU_SETSIZE && CPU_ISSET(i, &set);
+    return true;
+}
+
+int tn_thread_cpu(void) {
+    return sched_getcpu();
+}
+
+bool tn_thread_schedule_of(enum ggml_sched_priority priority, struct tn_schedule * out) {
+    switch (priority) {
+    case GGML_SCHED_PRIO_LOW: *out = (struct tn_schedule){ SCHED_BATCH, 0 }; return true;
+    case GGML_SCHED_PRIO_MEDIUM: *out = (struct tn_schedule){ SCHED_FIFO, 40 }; return true;
+    case GGML_SCHED_PRIO_HIGH: *out = (struct tn_schedule){ SCHED_FIFO, 80 }; return true;
+    case GGML_SCHED_PRIO_REALTIME: *out = (struct tn_schedule){ SCHED_FIFO, 90 }; return true;
+    case GGML_SCHED_PRIO_NORMAL: break;
+    }
+    return false;
+}
+
+bool tn_thread_get_schedule(struct tn_schedule * out) {
+    struct sched_param param;
+    const int rc = pthread_getschedparam(pthread_self(), &out->policy, &param);
+    if (rc != 0) return tn_refuse("cannot read the priority of a thread: %s", strerror(rc));
+    out->priority = param.sched_priority;
+    return true;
+}
+
+bool tn_thread_set_schedule(const struct tn_schedule * schedule) {
+    const struct sched_param param = { .sched_priority = schedule->priority };
+    const int rc = pthread_setschedparam(pthread_self(), schedule->policy, &param);
+    return rc == 0 ? true : tn_refuse("cannot set the priority of a thread: %s", strerror(rc));
 }
 
 bool tn_mutex_init(struct tn_mutex * m) {

@@ -145,6 +145,8 @@ static void * reg_proc_address(ggml_backend_reg_t reg, const char * name) {
         { "ggml_backend_dev_get_extra_bufts", (void *) get_extra_bufts },
         { "ggml_backend_get_features", (void *) get_features },
         { "ggml_backend_set_abort_callback", (void *) ggml_backend_cpu_set_abort_callback },
+        { "ggml_backend_cpu_numa_init", (void *) ggml_numa_init },
+        { "ggml_backend_cpu_is_numa", (void *) ggml_is_numa },
         { "ggml_backend_cpu_set_use_ref", (void *) ggml_backend_cpu_set_use_ref },
         { "ggml_threadpool_new", (void *) ggml_threadpool_new },
         { "ggml_threadpool_free", (void *) ggml_threadpool_free },

@@ -37,6 +37,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
+#include "cpu/placement.h"
 
 struct sleeper {
     struct tn_cond wake;
@@ -117,7 +118,7 @@ static void take_chunks(struct ggml_threadpool * p, int thread) {
 static void * worker_main(void * arg) {
     struct worker * w = arg;
     struct ggml_threadpool * p = w->pool;
-    if (!tn_thread_set_affinity(p->params.cpumask, GGML_MAX_N_THREADS)) TN_LOG_WARN("%s\n", tn_error_text());
+    tn_placement_apply(&p->params, w->index);
     uint64_t seen = 0;
     for (;;) {
         wait_until(p, &w->sleeper, has_news, seen);
@@ -153,6 +154,10 @@ void tn_pool_run(struct ggml_threadpool * p, int n_threads, int64_t n_chunks, st
 
 int tn_pool_threads(const struct ggml_threadpool * p) {
     return p ? p->params.n_threads : 1;
+}
+
+const struct ggml_threadpool_params * tn_pool_params(const struct ggml_threadpool * p) {
+    return p ? &p->params : NULL;
 }
 
 // Pauses are some 40 ns on current processors: the default poll of 50 looks for about 40 us.

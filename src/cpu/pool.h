@@ -19,6 +19,9 @@ struct tn_pool_work {
 // inside a chunk.
 void tn_pool_run(struct ggml_threadpool * pool, int n_threads, int64_t n_chunks, struct tn_pool_work work);
 
+// What it was made with; NULL for NULL.
+const struct ggml_threadpool_params * tn_pool_params(const struct ggml_threadpool * pool);
+
 // The caller included; 1 for NULL.
 int tn_pool_threads(const struct ggml_threadpool * pool);
 

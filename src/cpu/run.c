@@ -12,6 +12,7 @@
 #include "core/shape.h"
 #include "cpu/kernels.h"
 #include "cpu/op.h"
+#include "cpu/placement.h"
 #include "cpu/plan.h"
 #include "cpu/pool.h"
 #include "ggml-backend.h"
@@ -122,7 +123,10 @@ enum ggml_status ggml_graph_compute(struct ggml_cgraph * g, struct ggml_cplan * 
         if (!own) return GGML_STATUS_ALLOC_FAILED;
         run.pool = own;
     }
+    struct tn_placement before;
+    tn_placement_enter(tn_pool_params(run.pool), &before);
     const enum ggml_status status = walk(&run, g, plan);
+    tn_placement_leave(&before);
     ggml_threadpool_free(own);
     return status;
 }

@@ -4,6 +4,7 @@
 
 #include <sched.h>
 
+#include "base/error.h"
 #include "base/thread.h"
 
 struct shared {
@@ -99,10 +100,37 @@ static void affinity(void ** state) {
     sched_getaffinity(0, sizeof(after), &after);
     assert_int_equal(CPU_COUNT(&after), 1);
     assert_true(CPU_ISSET(first, &after));
+    bool read[CPU_SETSIZE];
+    assert_true(tn_thread_get_affinity(read, CPU_SETSIZE));
+    assert_memory_equal(read, mask, sizeof(read));
+    assert_int_equal(tn_thread_cpu(), first);
     sched_setaffinity(0, sizeof(before), &before);
     mask[first] = false;
     mask[CPU_SETSIZE - 1] = true;
     assert_false(tn_thread_set_affinity(mask, CPU_SETSIZE)); // no such processor
+}
+
+static void priorities(void ** state) {
+    (void) state;
+    static const enum ggml_sched_priority all[] = { GGML_SCHED_PRIO_LOW, GGML_SCHED_PRIO_MEDIUM,
+                                                    GGML_SCHED_PRIO_HIGH, GGML_SCHED_PRIO_REALTIME };
+    struct tn_schedule before, wanted, now;
+    assert_true(tn_thread_get_schedule(&before));
+    assert_false(tn_thread_schedule_of(GGML_SCHED_PRIO_NORMAL, &wanted));
+    for (int i = 0; i < 4; i++) {
+        assert_true(tn_thread_schedule_of(all[i], &wanted));
+        if (!tn_thread_set_schedule(&wanted)) { // those above normal are not for everyone
+            assert_true(i > 0);
+            assert_contains(tn_error_text(), "priority");
+            continue;
+        }
+        assert_true(tn_thread_get_schedule(&now));
+        assert_int_equal(now.policy, wanted.policy);
+        assert_int_equal(now.priority, wanted.priority);
+        assert_true(tn_thread_set_schedule(&before));
+    }
+    assert_true(tn_thread_get_schedule(&now));
+    assert_int_equal(now.policy, before.policy);
 }
 
 int main(void) {
@@ -110,6 +138,7 @@ int main(void) {
         cmocka_unit_test(a_mutex_excludes),
         cmocka_unit_test(conditions_hand_over),
         cmocka_unit_test(affinity),
+        cmocka_unit_test(priorities),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,7 +29,20 @@ static void functions_by_name(void ** state) {
     ggml_backend_reg_t reg = ggml_backend_cpu_reg();
     assert_ptr_equal(ggml_backend_reg_get_proc_address(reg, "ggml_backend_set_n_threads"),
                      ggml_backend_cpu_set_n_threads);
-    assert_ptr_equal(ggml_backend_reg_get_proc_address(reg, "ggml_threadpool_new"), ggml_threadpool_new);
+    static const struct {
+        const char * name;
+        void * function;
+    } others[] = {
+        { "ggml_threadpool_new", (void *) ggml_threadpool_new },
+        { "ggml_threadpool_free", (void *) ggml_threadpool_free },
+        { "ggml_backend_cpu_set_threadpool", (void *) ggml_backend_cpu_set_threadpool },
+        { "ggml_backend_set_abort_callback", (void *) ggml_backend_cpu_set_abort_callback },
+        { "ggml_backend_cpu_set_use_ref", (void *) ggml_backend_cpu_set_use_ref },
+        { "ggml_backend_cpu_numa_init", (void *) ggml_numa_init },
+        { "ggml_backend_cpu_is_numa", (void *) ggml_is_numa },
+    };
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        assert_ptr_equal(ggml_backend_reg_get_proc_address(reg, others[i].name), others[i].function);
     assert_null(ggml_backend_reg_get_proc_address(reg, "ggml_backend_comm_init"));
     ggml_backend_get_features_t features =
         (ggml_backend_get_features_t) ggml_backend_reg_get_proc_address(reg, "ggml_backend_get_features");
