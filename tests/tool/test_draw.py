@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
 """`tenon draw` from outside: pictures, options, and what is refused."""
 import os
+import resource
 import shutil
+import signal
 import stat
+import subprocess
 import unittest
 
 import cases
@@ -106,16 +109,20 @@ class Draw(cases.ToolTest):
         with open(self.path("broken"), "wb") as f:
             f.write(data.replace(b"blocks.3.q.weight", b"blocks.3.Q.weight"))
         self.refuse(1, "'blocks.3.q.weight' is missing", "draw", "x", "-m", "broken")
-        self.refuse(1, "", "draw", "x", "-m", "/")
+        self.refuse(1, "no regular file", "draw", "x", "-m", "/")
+        at = data.index(b"emoji-dit.guidance") + len(b"emoji-dit.guidance") + 4
+        with open(self.path("nan"), "wb") as f:
+            f.write(data[:at] + b"\x00\x00\xc0\x7f" + data[at + 4:])
+        self.refuse(1, "'guidance' is nan", "draw", "x", "-m", "nan")
+        with open(self.path("inf"), "wb") as f:
+            f.write(data[:-4096] + b"\x00\x7c" * 2048)
+        done = self.run_tool("draw", "x", "-n", "1", "-m", "inf", "-o", "x.png")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"not finite", done.stderr)
 
     def test_a_disk_that_fills_leaves_nothing(self):
         # A limit on the size of files stands for a full disk.
-        import resource
-        import signal
-        import subprocess
-
         def limit():
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512))
 
         done = subprocess.run([cases.TENON, "draw", "x", "-n", "1", "-o", "x.png", "-m", MODEL], cwd=self.folder.name,
@@ -124,6 +131,63 @@ class Draw(cases.ToolTest):
         self.assertIn(b"x.png", done.stderr.splitlines()[-1])
         self.assertEqual(os.listdir(self.folder.name), [])
 
+    def test_the_model_is_not_replaced(self):
+        with open(MODEL, "rb") as f:
+            data = f.read()
+        with open(self.path("m.gguf"), "wb") as f:
+            f.write(data)
+        self.refuse(1, "is the model", "draw", "x", "-m", "m.gguf", "-o", "./m.gguf")
+        self.assertEqual(self.bytes_of("m.gguf"), data)
+
+    def test_links_stay_links(self):
+        os.symlink("there.png", self.path("link.png"))
+        for _ in range(2):
+            self.draw("x", "-n", "1", "-o", "link.png")
+            self.assertTrue(os.path.islink(self.path("link.png")))
+            self.assertEqual(read_png(self.path("there.png"))[0], 256)
+            self.assertEqual(sorted(os.listdir(self.folder.name)), ["link.png", "there.png"])
+        os.symlink("loop", self.path("loop"))
+        self.refuse(1, "too many links", "draw", "x", "-m", MODEL, "-o", "loop")
+
+    def test_a_long_name(self):
+        name = "n" * 251 + ".png"
+        self.draw("x", "-n", "1", "-o", name)
+        self.assertEqual(os.listdir(self.folder.name), [name])
+
+    def shell(self, command):
+        script = command.replace("TENON", "'%s'" % cases.TENON).replace("MODEL", "'%s'" % MODEL)
+        return subprocess.run(["bash", "-c", script], cwd=self.folder.name, capture_output=True, timeout=100)
+
+    def test_closed_streams(self):
+        for closed in ("2>&-", "1>&- 2>&-", "0<&- 1>&- 2>&-"):
+            self.shell("TENON draw x -n 2 -m MODEL -o x.png " + closed)
+            self.assertEqual(read_png(self.path("x.png"))[0], 256)
+            os.remove(self.path("x.png"))
+
+    def test_lost_output_is_an_error(self):
+        self.assertEqual(self.shell("TENON --version > /dev/full").returncode, 1)
+        self.assertIn(b"No space left", self.shell("TENON draw x -n 1 -m MODEL > /dev/full").stderr)
+
+    def test_signals_leave_nothing(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            process = subprocess.Popen([cases.TENON, "draw", "x", "-n", "1000", "-m", MODEL, "-o", "x.png"],
+                                       cwd=self.folder.name, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
+            process.stderr.readline()
+            self.assertEqual(len(os.listdir(self.folder.name)), 1)
+            process.send_signal(number)
+            process.communicate(timeout=100)
+            self.assertEqual(process.returncode, -number)
+            self.assertEqual(os.listdir(self.folder.name), [])
+        self.shell("TENON draw x -n 10 -m MODEL -o p.png 2>&1 | head -1")
+        self.assertIn(os.listdir(self.folder.name), ([], ["p.png"]))
+
+    def test_messages_are_one_line(self):
+        self.refuse(2, "--bad?newline", "draw", "x", "--bad\nnewline")
+        self.refuse(2, "'-q'", "draw", "-qo", "x.png", "x")
+        self.succeed("draw", "-h")
+        self.succeed("draw", "-n", "1", "-o", "y.png", "-m", MODEL, "--", "--help")
+        self.assertEqual(read_png(self.path("y.png"))[0], 256)
+
     def test_help_and_version(self):
         for args in (["--help"], ["draw", "--help"], ["import", "--help"]):
             self.assertIn(b"usage", self.succeed(*args).stdout)
@@ -131,7 +195,6 @@ class Draw(cases.ToolTest):
 
     @unittest.skipUnless(shutil.which("script"), "needs script(1)")
     def test_a_bar_on_a_terminal(self):
-        import subprocess
         command = "'%s' draw x -n 2 -m '%s' -o x.png" % (cases.TENON, MODEL)
         done = subprocess.run(["script", "-qec", command, "/dev/null"], cwd=self.folder.name, capture_output=True, timeout=100)
         self.assertIn(b"[##############################] 2/2", done.stdout)

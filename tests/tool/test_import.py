@@ -102,7 +102,7 @@ class Import(cases.ToolTest):
                 (lambda h: h["a.weight"].update(data_offsets=[8, 0]), "beyond the file"),
                 (lambda h: h["a.weight"].pop("data_offsets"), "no data_offsets"),
                 (lambda h: h.update({"n" * 200: h["c.bias"]}), "at most"),
-                (lambda h: h.update(x=5), "dtype")):
+                (lambda h: h.update(x=5), "'x'")):
             broken(change)
             self.refuse(1, text, "import", "bad.safetensors", "-o", "x.gguf")
         for content in (b"", b"\xff" * 8, b"\xff" * 100, struct.pack("<Q", 2) + b"[]", struct.pack("<Q", 5) + b"{nope"):
@@ -116,10 +116,29 @@ class Import(cases.ToolTest):
     def test_values_that_cannot_be_quantised(self):
         self.card({})
         write_safetensors(self.path("x.safetensors"), {
-            "a.weight": ("F32", (1, 32), struct.pack("<32f", *([1.0] * 31 + [float("inf")]))),
-            "b.weight": ("F32", (1, 256), struct.pack("<256f", *([1.0] * 256)))})
+            "a.weight": ("F32", (1, 32), struct.pack("<32f", *([1.0] * 31 + [float("inf")])))})
         self.refuse(1, "a.weight", "import", "x.safetensors", "-o", "x.gguf", "--type", "q8_0")
-        self.refuse(1, "importance", "import", "x.safetensors", "-o", "x.gguf", "-r", "a.*=f32", "-r", "b.*=iq2_xxs")
+        write_safetensors(self.path("x.safetensors"), {"b.weight": ("F32", (1, 256), struct.pack("<256f", *([1.0] * 256)))})
+        self.refuse(1, "importance", "import", "x.safetensors", "-o", "x.gguf", "-r", "b.*=iq2_xxs")
+
+    def test_what_a_card_cannot_say(self):
+        self.small()
+        for card, text in (('{"a": null}', "'a'"), ('{"a": {}}', "'a'"), ('{"a": [1, 2]}', "'a'"), ('{"a": 1e300}', "'a'"),
+                           ('{"a": 1e999}', "'a'"), ('{"": 1}', "no name"), ('{"a": 1, "a": 2}', "twice"),
+                           ('{"%s": 1}' % ("k" * 300), "no name"), ("[]", "no object")):
+            with open(self.path("card.json"), "w") as f:
+                f.write(card)
+            self.refuse(1, text, "import", "small.safetensors", "-o", "x.gguf")
+        self.card({})
+        self.refuse(1, "architecture", "import", "small.safetensors", "-o", "x.gguf", "-a", "")
+        self.refuse(1, "no regular file", "import", "small.safetensors", "-o", "x.gguf", "-c", "/")
+        self.refuse(1, "no regular file", "import", "/", "-o", "x.gguf")
+
+    def test_broken_numbers_are_refused_for_every_type(self):
+        self.card({})
+        write_safetensors(self.path("x.safetensors"), {"a": ("F32", (2,), struct.pack("<2f", 1, float("nan")))})
+        for kind in ("f32", "f16"):
+            self.refuse(1, "NaN", "import", "x.safetensors", "-o", "x.gguf", "-r", "*=" + kind)
 
     def test_wrong_command_lines(self):
         self.refuse(2, "--output", "import", "x")

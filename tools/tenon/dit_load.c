@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "ggml-ext.h"
 #include "gguf.h"
@@ -52,9 +53,13 @@ static int size_of(struct loader * l, const char * name, int64_t lowest, int64_t
     return (int) value;
 }
 
-static float number_of(struct loader * l, const char * name) {
+static float number_of(struct loader * l, const char * name, float lowest, float highest) {
     const int64_t id = find_key(l, name, GGUF_TYPE_FLOAT32);
-    return id >= 0 ? gguf_get_val_f32(l->file, id) : 0;
+    const float value = id >= 0 ? gguf_get_val_f32(l->file, id) : 0;
+    if (l->ok && !(value >= lowest && value <= highest)) {
+        refuse(l, "'%s' is %g, must be %g to %g", name, (double) value, (double) lowest, (double) highest);
+    }
+    return value;
 }
 
 static void read_sizes(struct loader * l) {
@@ -74,9 +79,9 @@ static void read_sizes(struct loader * l) {
     m->hidden = size_of(l, "hidden", 1, 65536);
     m->buckets = size_of(l, "buckets", 1, PROMPT_MAX_BUCKETS);
     m->default_steps = size_of(l, "steps", 1, 1000);
-    m->rope_theta = number_of(l, "rope_theta");
-    m->eps = number_of(l, "eps");
-    m->default_guidance = number_of(l, "guidance");
+    m->rope_theta = number_of(l, "rope_theta", 1.0f, 1e9f);
+    m->eps = number_of(l, "eps", 0.0f, 1.0f);
+    m->default_guidance = number_of(l, "guidance", 0.0f, 100.0f);
     if (l->ok && (m->image % m->patch || m->dim % m->heads || m->dim / m->heads % 4)) {
         refuse(l, "sizes do not divide: image %d, patch %d, dim %d, heads %d", m->image, m->patch, m->dim,
                m->heads);
@@ -195,6 +200,17 @@ static void read_data(struct loader * l) {
     if (in) fclose(in);
 }
 
+// A pipe could make the program wait for ever, and a folder gives a poor reason.
+static bool is_file(struct loader * l) {
+    struct stat st;
+    if (stat(l->path, &st) != 0) {
+        refuse(l, "%s", strerror(errno));
+    } else if (!S_ISREG(st.st_mode)) {
+        refuse(l, "is no regular file");
+    }
+    return l->ok;
+}
+
 static const char * without_prefix(const char * text, const char * prefix) {
     const size_t n = strlen(prefix);
     return strncmp(text, prefix, n) == 0 && strncmp(text + n, ": ", 2) == 0 ? text + n + 2 : text;
@@ -202,8 +218,9 @@ static const char * without_prefix(const char * text, const char * prefix) {
 
 bool dit_load_weights(struct dit * m, const char * path) {
     struct loader l = { .m = m, .path = path, .ok = true };
-    l.file = gguf_init_from_file(path, (struct gguf_init_params){ .no_alloc = true, .ctx = &m->ctx });
-    if (!l.file) refuse(&l, "%s", without_prefix(ggml_ext_last_error(), path));
+    const struct gguf_init_params params = { .no_alloc = true, .ctx = &m->ctx };
+    if (is_file(&l)) l.file = gguf_init_from_file(path, params);
+    if (l.ok && !l.file) refuse(&l, "%s", without_prefix(ggml_ext_last_error(), path));
     if (l.ok) read_sizes(&l);
     if (l.ok) find_tensors(&l);
     if (l.ok) m->buffer = ggml_backend_alloc_ctx_tensors(m->ctx, m->backend);

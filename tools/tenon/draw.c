@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "dit.h"
@@ -83,7 +84,7 @@ static int parse(struct options * o, int argc, char ** argv) {
     opterr = 0;
     for (int c; (c = getopt_long(argc, argv, ":o:m:s:n:g:z:t:c:", names, NULL)) != -1;) {
         if (c == ':') return usage("the option '%s' needs a value", argv[optind - 1]);
-        if (c == '?') return usage("there is no option '%s'", argv[optind - 1]);
+        if (c == '?') return usage("there is no option '%s'", bad_option(argv));
         const int status = take_option(o, c, optarg);
         if (status != EXIT_OK) return status;
     }
@@ -110,15 +111,20 @@ static const char * find_model(char * path, size_t size) {
 }
 
 // FILE, or FILE with -1, -2, ... before its ending when there are several.
-static void name_of(char * path, size_t size, const struct options * o, int64_t i) {
+static bool name_of(char * path, size_t size, const struct options * o, int64_t i) {
     const char * slash = strrchr(o->out, '/');
     const char * dot = strrchr(o->out, '.');
-    if (o->count == 1) {
-        snprintf(path, size, "%s", o->out);
-        return;
-    }
     if (!dot || (slash && dot < slash)) dot = o->out + strlen(o->out);
-    snprintf(path, size, "%.*s-%lld%s", (int) (dot - o->out), o->out, (long long) i + 1, dot);
+    const int n = o->count == 1 ? snprintf(path, size, "%s", o->out)
+                                : snprintf(path, size, "%.*s-%lld%s", (int) (dot - o->out), o->out,
+                                           (long long) i + 1, dot);
+    return n >= 0 && (size_t) n < size;
+}
+
+// Would the picture replace the model?
+static bool is_model(const char * path, const char * model) {
+    struct stat a, b;
+    return stat(path, &a) == 0 && stat(model, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
 static void show_step(void * data, int done) {
@@ -138,7 +144,8 @@ static bool write_picture(struct output * out, const struct dit * m, const float
 static int draw_one(struct dit * m, const struct options * o, int64_t i, float * x) {
     struct output out;
     char path[4096];
-    name_of(path, sizeof(path), o, i);
+    if (!name_of(path, sizeof(path), o, i)) return complain("%s: the name is too long", o->out);
+    if (is_model(path, o->model)) return complain("%s: is the model", path);
     // Opened before the work: a path that cannot be written is said at once.
     if (!output_open(&out, path)) return EXIT_FAILED;
     noise_fill(x, dit_size(m), (uint64_t) (o->seed + i));
@@ -181,9 +188,7 @@ int tenon_draw(int argc, char ** argv) {
     struct options o = { .out = "picture.png", .scale = 8, .count = 1, .guidance = NAN };
     char path[PATH_MAX + 64];
     struct dit m;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0) return print_help(), EXIT_OK;
-    }
+    if (wants_help(argc, argv)) return print_help(), EXIT_OK;
     const int parsed = parse(&o, argc, argv);
     if (parsed != EXIT_OK) return parsed;
     if (o.seed > INT64_MAX - o.count)
@@ -191,9 +196,8 @@ int tenon_draw(int argc, char ** argv) {
                         (long long) o.count);
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     if (o.threads == 0) o.threads = processors < 1 ? 1 : processors > 8 ? 8 : processors;
-    const int status = dit_load(&m, o.model ? o.model : find_model(path, sizeof(path)), (int) o.threads)
-                           ? draw_all(&m, &o)
-                           : EXIT_FAILED;
+    if (!o.model) o.model = find_model(path, sizeof(path));
+    const int status = dit_load(&m, o.model, (int) o.threads) ? draw_all(&m, &o) : EXIT_FAILED;
     dit_free(&m);
     return status;
 }

@@ -3,6 +3,7 @@
 // by rule.
 #include <cjson/cJSON.h>
 #include <errno.h>
+#include <float.h>
 #include <fnmatch.h>
 #include <getopt.h>
 #include <math.h>
@@ -91,7 +92,7 @@ static int parse(struct import * im, int argc, char ** argv) {
     opterr = 0;
     for (int c; (c = getopt_long(argc, argv, ":o:t:r:c:a:", names, NULL)) != -1;) {
         if (c == ':') return usage("the option '%s' needs a value", argv[optind - 1]);
-        if (c == '?') return usage("there is no option '%s'", argv[optind - 1]);
+        if (c == '?') return usage("there is no option '%s'", bad_option(argv));
         const int status = take_option(im, c, optarg);
         if (status != EXIT_OK) return status;
     }
@@ -102,56 +103,67 @@ static int parse(struct import * im, int argc, char ** argv) {
 
 // ---- the card
 
-// A number that the file keeps as u32 if it is one, else as f32; texts; lists of texts. Others are passed
-// over.
-static void set_key(struct gguf_context * g, const char * key, const cJSON * item) {
-    if (cJSON_IsString(item)) {
-        gguf_set_val_str(g, key, item->valuestring);
-    } else if (cJSON_IsBool(item)) {
-        gguf_set_val_bool(g, key, cJSON_IsTrue(item));
-    } else if (cJSON_IsNumber(item)) {
-        gguf_set_val_f32(g, key, (float) item->valuedouble);
+// JSON does not tell 3 from 3.0, but a reader of the file wants one type: these keys always have a point.
+static bool is_whole(const char * name, double value) {
+    static const char * const reals[] = { "guidance", "rope_theta", "eps" };
+    for (size_t i = 0; i < sizeof(reals) / sizeof(reals[0]); i++) {
+        if (strcmp(reals[i], name) == 0) return false;
     }
+    return value == floor(value) && value >= 0 && value <= UINT32_MAX;
 }
 
-static bool set_list(struct gguf_context * g, const char * key, const cJSON * list) {
-    const size_t n = (size_t) cJSON_GetArraySize(list);
-    const char ** texts = malloc((n + 1) * sizeof(*texts));
-    if (!texts) return complain("out of memory"), false;
-    size_t i = 0;
-    const cJSON * item;
-    cJSON_ArrayForEach(item, list) {
-        if (cJSON_IsString(item)) texts[i++] = item->valuestring;
+static bool set_number(struct gguf_context * g, const char * key, const cJSON * item) {
+    const double value = item->valuedouble;
+    if (is_whole(item->string, value)) {
+        gguf_set_val_u32(g, key, (uint32_t) value);
+    } else if (fabs(value) <= FLT_MAX) {
+        gguf_set_val_f32(g, key, (float) value);
+    } else {
+        return false;
     }
-    if (i == n) gguf_set_arr_str(g, key, texts, n);
-    free(texts);
     return true;
 }
 
-// JSON does not tell 3 from 3.0, but a reader of the file wants one type: these keys are always numbers with
-// a point.
-static bool is_real(const char * name, double value) {
-    static const char * const reals[] = { "guidance", "rope_theta", "eps" };
-    for (size_t i = 0; i < sizeof(reals) / sizeof(reals[0]); i++) {
-        if (strcmp(reals[i], name) == 0) return true;
+static bool set_texts(struct gguf_context * g, const char * key, const cJSON * list) {
+    const size_t n = (size_t) cJSON_GetArraySize(list);
+    const char ** texts = malloc((n + 1) * sizeof(*texts));
+    size_t i = 0;
+    const cJSON * item;
+    cJSON_ArrayForEach(item, list) {
+        if (texts && cJSON_IsString(item)) texts[i++] = item->valuestring;
     }
-    return value != floor(value) || value < 0 || value > UINT32_MAX;
+    if (texts && i == n) gguf_set_arr_str(g, key, texts, n);
+    free(texts);
+    return texts && i == n;
 }
 
-static bool set_card(struct import * im, const cJSON * card) {
+// Numbers, texts, truth values and lists of texts have a form in the file; nothing is dropped in silence.
+static bool set_key(struct gguf_context * g, const char * key, const cJSON * item) {
+    if (cJSON_IsArray(item)) return set_texts(g, key, item);
+    if (cJSON_IsNumber(item)) return set_number(g, key, item);
+    if (cJSON_IsString(item)) return gguf_set_val_str(g, key, item->valuestring), true;
+    if (cJSON_IsBool(item)) return gguf_set_val_bool(g, key, cJSON_IsTrue(item)), true;
+    return false;
+}
+
+static bool set_card(struct import * im, const cJSON * card, const char * path) {
     const cJSON * item;
-    char key[256];
     cJSON_ArrayForEach(item, card) {
-        snprintf(key, sizeof(key), "%.100s.%.100s", im->name, item->string);
-        if (cJSON_IsArray(item)) {
-            if (!set_list(im->gguf, key, item)) return false;
-        } else if (cJSON_IsNumber(item) && !is_real(item->string, item->valuedouble)) {
-            gguf_set_val_u32(im->gguf, key, (uint32_t) item->valuedouble);
-        } else if (strcmp(item->string, "licence") == 0 && cJSON_IsString(item)) {
-            gguf_set_val_str(im->gguf, "general.license", item->valuestring);
-        } else {
-            set_key(im->gguf, key, item);
+        char key[256];
+        const bool licence = strcmp(item->string, "licence") == 0;
+        const int n = licence ? snprintf(key, sizeof(key), "general.license")
+                              : snprintf(key, sizeof(key), "%s.%s", im->name, item->string);
+        const char * why = NULL;
+        if (!item->string[0] || !is_utf8(item->string) || n >= (int) sizeof(key)) {
+            why = "is no name that a key can have";
+        } else if (gguf_find_key(im->gguf, key) >= 0) {
+            why = "is there twice";
+        } else if (!set_key(im->gguf, key, item)) {
+            why = "is no number within f32, text, truth value or list of texts";
+        } else if (gguf_find_key(im->gguf, key) < 0) {
+            why = "cannot be stored";
         }
+        if (why) return complain("%s: the key '%.100s' %s", path, item->string, why), false;
     }
     return true;
 }
@@ -159,11 +171,14 @@ static bool set_card(struct import * im, const cJSON * card) {
 static bool read_card(struct import * im) {
     char beside[4096];
     const char * slash = strrchr(im->in, '/');
-    snprintf(beside, sizeof(beside), "%.*scard.json", slash ? (int) (slash - im->in + 1) : 0, im->in);
-    cJSON * card = json_from_file(im->card ? im->card : beside);
+    const int n =
+        snprintf(beside, sizeof(beside), "%.*scard.json", slash ? (int) (slash - im->in + 1) : 0, im->in);
+    const char * path = im->card ? im->card : beside;
+    if (!im->card && n >= (int) sizeof(beside)) return complain("%s: the path is too long", im->in), false;
+    cJSON * card = json_from_file(path);
     if (!card) return false;
-    const bool ok =
-        cJSON_IsObject(card) ? set_card(im, card) : (complain("%s: the card is no object", beside), false);
+    const bool ok = cJSON_IsObject(card) ? set_card(im, card, path)
+                                         : (complain("%s: the card is no object", path), false);
     cJSON_Delete(card);
     return ok;
 }
@@ -191,6 +206,7 @@ static bool describe_tensors(struct import * im) {
     if (!im->ctx) return complain("out of memory"), false;
     for (int i = 0; i < im->file.n; i++) {
         const struct safetensor * t = &im->file.tensors[i];
+        if (!is_utf8(t->name)) return complain("%s: the name of tensor %d is not UTF-8", im->in, i), false;
         if (strlen(t->name) >= GGML_MAX_NAME) {
             return complain("tensor '%.100s': its name has %zu bytes, at most %d fit", t->name,
                             strlen(t->name), GGML_MAX_NAME - 1),
@@ -250,6 +266,10 @@ static bool write_tensor(struct import * im, const struct safetensor * t, FILE *
     const char * why = data && values && converted ? NULL : "out of memory";
     if (!why && !safetensors_read(&im->file, t, data)) why = "its data cannot be read";
     bool ok = !why;
+    if (ok && !ggml_validate_row_data(t->type, data, t->size)) {
+        why = "it has a NaN or an infinity";
+        ok = false;
+    }
     if (ok && t->type != d->type) ok = convert(t, data, values, d, converted, &why);
     if (!ok) complain("%s: tensor '%s': %s", im->in, t->name, why);
     if (ok && !write_data(out, t->type == d->type ? data : converted, ggml_nbytes(d), alignment)) {
@@ -290,6 +310,10 @@ static int run(struct import * im) {
     char name[128];
     if (!im->name) name_after_file(im, name, sizeof(name));
     if (!safetensors_open(&im->file, im->in)) return EXIT_FAILED;
+    if (!im->name[0] || strlen(im->name) > 100 || !is_utf8(im->name)) {
+        return complain("the architecture '%.100s' is empty, too long or not UTF-8: give --architecture",
+                        im->name);
+    }
     im->gguf = gguf_init_empty();
     if (!im->gguf) return complain("out of memory");
     gguf_set_val_str(im->gguf, "general.architecture", im->name);
@@ -302,9 +326,7 @@ static int run(struct import * im) {
 
 int tenon_import(int argc, char ** argv) {
     struct import im = { .n_rules = 0 };
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0) return print_help(), EXIT_OK;
-    }
+    if (wants_help(argc, argv)) return print_help(), EXIT_OK;
     int status = parse(&im, argc, argv);
     if (status == EXIT_OK) status = run(&im);
     gguf_free(im.gguf);

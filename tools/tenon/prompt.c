@@ -8,44 +8,15 @@
 
 #include "tenon.h"
 
-// Length of the UTF-8 sequence at s, 0 if there is none: overlong forms, surrogates and what is above
-// U+10FFFF are none.
-static size_t utf8_length(const unsigned char * s) {
-    static const struct {
-        unsigned char first, last, second_min, second_max;
-        size_t length;
-    } forms[] = {
-        { 0x01, 0x7f, 0x80, 0xbf, 1 }, { 0xc2, 0xdf, 0x80, 0xbf, 2 }, { 0xe0, 0xe0, 0xa0, 0xbf, 3 },
-        { 0xe1, 0xec, 0x80, 0xbf, 3 }, { 0xed, 0xed, 0x80, 0x9f, 3 }, { 0xee, 0xef, 0x80, 0xbf, 3 },
-        { 0xf0, 0xf0, 0x90, 0xbf, 4 }, { 0xf1, 0xf3, 0x80, 0xbf, 4 }, { 0xf4, 0xf4, 0x80, 0x8f, 4 },
-    };
-    for (size_t f = 0; f < sizeof(forms) / sizeof(forms[0]); f++) {
-        if (s[0] < forms[f].first || s[0] > forms[f].last) continue;
-        for (size_t i = 1; i < forms[f].length; i++) {
-            const unsigned char lo = i == 1 ? forms[f].second_min : 0x80,
-                                hi = i == 1 ? forms[f].second_max : 0xbf;
-            if (s[i] < lo || s[i] > hi) return 0;
-        }
-        return forms[f].length;
-    }
-    return 0;
-}
-
 static bool check(const char * text) {
     const size_t n = strlen(text);
     if (n > PROMPT_MAX_BYTES) {
         complain("the prompt has %zu bytes, at most %d are taken", n, PROMPT_MAX_BYTES);
         return false;
     }
-    for (size_t i = 0; i < n;) {
-        const size_t length = utf8_length((const unsigned char *) text + i);
-        if (length == 0) {
-            complain("the prompt is not UTF-8: byte %zu is 0x%02x", i, (unsigned char) text[i]);
-            return false;
-        }
-        i += length;
-    }
-    return true;
+    if (is_utf8(text)) return true;
+    complain("the prompt is not UTF-8");
+    return false;
 }
 
 static uint32_t fnv1a(const char * bytes, size_t n) {

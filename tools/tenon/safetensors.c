@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "tenon.h"
 
@@ -64,6 +65,7 @@ static bool bytes_of(const struct safetensor * t, uint64_t * out) {
 static const char * read_entry(struct safetensor * t, const cJSON * item, uint64_t base, uint64_t file_size) {
     uint64_t begin, end, wanted;
     const cJSON * offsets = cJSON_GetObjectItemCaseSensitive(item, "data_offsets");
+    if (cJSON_GetArraySize(offsets) != 2 || !cJSON_IsArray(offsets)) return "it has no data_offsets";
     if (!type_from_name(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, "dtype")), &t->type)) {
         return "its dtype is not one of F64 F32 F16 BF16 I64 I32 I16 I8";
     }
@@ -122,10 +124,19 @@ static bool read_header(struct safetensors * s, const char * path) {
     return ok;
 }
 
+// A pipe could make the program wait for ever, and a folder gives a poor reason.
+static FILE * open_regular(const char * path) {
+    struct stat st;
+    if (stat(path, &st) != 0) return complain("%s: %s", path, strerror(errno)), NULL;
+    if (!S_ISREG(st.st_mode)) return complain("%s: is no regular file", path), NULL;
+    FILE * file = fopen(path, "rb");
+    if (!file) complain("%s: %s", path, strerror(errno));
+    return file;
+}
+
 bool safetensors_open(struct safetensors * s, const char * path) {
-    *s = (struct safetensors){ .file = fopen(path, "rb") };
-    if (!s->file) return complain("%s: %s", path, strerror(errno)), false;
-    if (read_header(s, path)) return true;
+    *s = (struct safetensors){ .file = open_regular(path) };
+    if (s->file && read_header(s, path)) return true;
     safetensors_close(s);
     return false;
 }
@@ -143,8 +154,8 @@ bool safetensors_read(const struct safetensors * s, const struct safetensor * t,
 }
 
 cJSON * json_from_file(const char * path) {
-    FILE * file = fopen(path, "rb");
-    if (!file) return complain("%s: %s", path, strerror(errno)), NULL;
+    FILE * file = open_regular(path);
+    if (!file) return NULL;
     char * text = malloc(MAX_JSON + 1);
     const size_t n = text ? fread(text, 1, MAX_JSON + 1, file) : 0;
     const bool read = text && !ferror(file) && n <= MAX_JSON;

@@ -30,6 +30,13 @@ void noise_fill(float * x, int n, uint64_t seed) {
     }
 }
 
+static bool is_finite(const float * x, int n) {
+    for (int i = 0; i < n; i++) {
+        if (!isfinite(x[i])) return false;
+    }
+    return true;
+}
+
 bool sample(struct dit * m, float * x, const struct sampling * s) {
     const int n = dit_size(m);
     float * velocities = malloc(2 * (size_t) n * sizeof(float));
@@ -40,6 +47,10 @@ bool sample(struct dit * m, float * x, const struct sampling * s) {
         ok = dit_velocity(m, x, (float) i / (float) s->steps, with, without);
         for (int j = 0; ok && j < n; j++)
             x[j] += (without[j] + s->guidance * (with[j] - without[j])) / (float) s->steps;
+        if (ok && !is_finite(x, n)) {
+            complain("step %d gives numbers that are not finite: the weights are broken", i + 1);
+            ok = false;
+        }
         if (ok && s->on_step) s->on_step(s->data, i + 1);
     }
     free(velocities);

@@ -24,11 +24,18 @@ bool parse_float(const char * text, double * out);
 
 double seconds_now(void);
 
+// Is there "--help" or "-h" among the options?
+bool wants_help(int argc, char ** argv);
+// What getopt_long did not understand, for messages.
+const char * bad_option(char ** argv);
+
+bool is_utf8(const char * text);
+
 // ---- output.c: a file that appears under its name only when it is complete
 
 struct output {
     char path[4096];
-    char temporary[4096 + 16]; // "" while writing straight to a device such as /dev/stdout
+    char temporary[4096 + 16]; // beside it; "" while writing straight to a device such as /dev/stdout
     FILE * file;
 };
 
@@ -36,6 +43,8 @@ struct output {
 bool output_open(struct output * out, const char * path);
 bool output_commit(struct output * out);
 void output_discard(struct output * out);
+// For signals: takes an unfinished file away and ends the process as the signal does.
+void output_die(int signal_number);
 
 // ---- progress.c
 
