@@ -83,7 +83,7 @@ int main(int argc, char ** argv) {
         ok = m.file && place_tensors(&m, ggml_backend_get_device(backend)) && compute(&m, backend);
     }
     if (!ok)
-        fprintf(stderr, "%s: %s\n", path, ggml_ext_last_error() ? ggml_ext_last_error() : "cannot be mapped");
+        fprintf(stderr, "%s: %s\n", path, m.file ? ggml_ext_last_error() : "no model that can be mapped");
     ggml_backend_buffer_free(m.buffer);
     ggml_free(m.ctx);
     gguf_free(m.file);

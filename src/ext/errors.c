@@ -19,8 +19,7 @@ const char * ggml_ext_context_error(const struct ggml_context * ctx) {
 }
 
 const char * ggml_ext_last_error(void) {
-    const char * text = tn_error_text();
-    return text[0] ? text : NULL;
+    return tn_error_text();
 }
 
 void ggml_ext_set_strict(bool on) {
