@@ -36,6 +36,7 @@ static bool timestep_embedding_rule(struct ggml_tensor * node) {
     const int32_t dim = tn_param_i32(node, 0), max_period = tn_param_i32(node, 1);
     if (dim < 1) return tn_refuse("dim must be above 0, is %d", dim);
     if (max_period < 1) return tn_refuse("max_period must be above 0, is %d", max_period);
+    if (!tn_rule_vector(node, 0)) return false;
     node->type = GGML_TYPE_F32;
     tn_shape_set(node->ne, dim, node->src[0]->ne[0], 1, 1);
     return true;
