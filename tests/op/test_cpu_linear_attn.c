@@ -83,6 +83,7 @@ static void gated_delta_net(void ** state) {
     }
 }
 
+// Its terms are products of two sums and may cancel, so what is left carries the rounding of much larger values.
 static double index_value(const struct ggml_tensor * node, const int64_t * at) {
     const struct ggml_tensor *q = node->src[0], *k = node->src[1], *mask = node->src[3];
     double sum = cpu_get(mask, at[0], at[1], 0, at[3] % mask->ne[3]);
@@ -122,7 +123,7 @@ static void lightning_indexer(void ** state) {
         struct ggml_tensor * y = indexer(&t, types[k / 5 % 3], sizes[k % 5], (enum cpu_layout)(k / 15));
         if (!ggml_ext_tensor_valid(y)) fail_msg("%s", ggml_ext_last_error());
         assert_int_equal(y->op, GGML_OP_LIGHTNING_INDEXER);
-        cpu_check(&t, y, (struct cpu_oracle){ index_value, 1e-6, 1e-5 });
+        cpu_check(&t, y, (struct cpu_oracle){ index_value, 1e-6, 5e-5 });
         cpu_test_free(&t);
     }
 }
@@ -136,7 +137,7 @@ static void quantised_keys(void ** state) {
         struct cpu_test t = cpu_test_new(seed + (uint64_t) type);
         struct ggml_tensor * y =
             indexer(&t, (enum ggml_type) type, (const int64_t[]){ 256, 3, 2, 35, 1, 1 }, CPU_PADDED);
-        cpu_check(&t, y, (struct cpu_oracle){ index_value, 1e-6, 2e-5 });
+        cpu_check(&t, y, (struct cpu_oracle){ index_value, 1e-6, 5e-5 });
         cpu_test_free(&t);
     }
 }
