@@ -83,7 +83,7 @@ static void gated_delta_net(void ** state) {
     }
 }
 
-// Its terms are products of two sums and may cancel, so what is left carries the rounding of much larger values.
+// Its terms may cancel, so what is left carries the rounding of much larger values.
 static double index_value(const struct ggml_tensor * node, const int64_t * at) {
     const struct ggml_tensor *q = node->src[0], *k = node->src[1], *mask = node->src[3];
     double sum = cpu_get(mask, at[0], at[1], 0, at[3] % mask->ne[3]);
