@@ -96,8 +96,7 @@ static void reflections(void ** state) {
 static void rolls(void ** state) {
     (void) state;
     const uint64_t seed = test_seed();
-    for (int k = 0; k < SHAPES * TYPES * CPU_TURNED;
-         k += cpu_step(SHAPES * TYPES * CPU_TURNED)) { // elements of a row lie side by side
+    for (int k = 0; k < DENSE_CASES; k += cpu_step(DENSE_CASES)) { // elements of a row lie side by side
         struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
         const int64_t * ne = shapes[k % SHAPES];
         struct ggml_tensor * x = cpu_source(&t, types[k / SHAPES % TYPES], ne,
