@@ -8,7 +8,8 @@
 //     m' = max(m, scores)    l' = l*exp(m - m') + sum exp(score - m')    o' = o*exp(m - m') + sum exp(score -
 //     m')*v
 //
-// All in f32, keys in order; l in double. Queries without a finite score give zeros.
+// All in f32, keys in order; l in double. Queries without a score above -infinity give zeros; a NaN among
+// its scores makes a query's result NaN.
 #include <math.h>
 #include <string.h>
 
@@ -37,6 +38,7 @@ struct item {
     float * panel;  // [D][8] queries
     float * rows;   // [32][max(D, Dv)] decoded keys, then values
     float * output; // [8][Dv]
+    float bias[QUERIES][KEYS];
     float scores[QUERIES][KEYS];
     float max[QUERIES];
     double sum[QUERIES];
@@ -65,15 +67,31 @@ static float adjust(const struct attention * s, float product) {
     return s->softcap * tanhf(s->scale / s->softcap * product);
 }
 
-static void add_mask(const struct attention * s, struct item * t, int64_t m0, int64_t n_keys) {
+// What the mask adds to the scores of keys m0 .. m0 + n_keys - 1. false: no query sees any of them.
+static bool load_bias(const struct attention * s, struct item * t, int64_t m0, int64_t n_keys) {
     const struct tn_operand * m = &s->mask;
-    if (!m->data) return;
+    if (!m->data) return true;
+    bool is_seen = false;
     float buf[KEYS];
     for (int64_t c = 0; c < t->n_queries; c++) {
         const char * row = tn_operand_row(m, t->n0 + c, t->head % m->ne[2], t->sequence % m->ne[3]);
         const float * x = tn_operand_load(m, row, m0, n_keys, buf);
-        for (int64_t k = 0; k < n_keys; k++)
-            t->scores[c][k] += t->slope * x[k];
+        for (int64_t k = 0; k < n_keys; k++) {
+            t->bias[c][k] = t->slope * x[k];
+            is_seen |= x[k] != -INFINITY;
+        }
+    }
+    return is_seen;
+}
+
+// A masked key is out of the game whatever it holds: unused places of a cache may hold anything.
+static void add_bias(const struct attention * s, struct item * t, int64_t n_keys) {
+    if (!s->mask.data) return;
+    for (int64_t c = 0; c < t->n_queries; c++) {
+        for (int64_t k = 0; k < n_keys; k++) {
+            const float bias = t->bias[c][k];
+            t->scores[c][k] = bias == -INFINITY ? bias : t->scores[c][k] + bias;
+        }
     }
 }
 
@@ -95,16 +113,19 @@ static void score(const struct attention * s, struct item * t, int64_t m0, int64
                 t->scores[c][k + r] = adjust(s, out[r * TN_GEMM_COLS + c]);
         }
     }
-    add_mask(s, t, m0, n_keys);
+    add_bias(s, t, n_keys);
 }
 
 // Scores become weights against the largest so far, to which sum and output are brought.
 static void weigh(const struct attention * s, struct item * t, int64_t n_keys) {
     for (int64_t c = 0; c < t->n_queries; c++) {
         float max = t->max[c];
-        for (int64_t k = 0; k < n_keys; k++)
+        bool has_nan = false;
+        for (int64_t k = 0; k < n_keys; k++) {
             max = fmaxf(max, t->scores[c][k]);
-        if (max == -INFINITY) {
+            has_nan |= isnan(t->scores[c][k]);
+        }
+        if (max == -INFINITY && !has_nan) {
             memset(t->scores[c], 0, sizeof(t->scores[c]));
             continue;
         }
@@ -132,9 +153,9 @@ static void finish(const struct attention * s, struct item * t) {
         float * y = (float *) tn_operand_row(&s->y, t->head, t->n0 + c, t->sequence);
         double sum = t->sum[c];
         double factor = 1.0;
-        if (s->sinks) {
+        if (s->sinks && s->sinks[t->head] != -INFINITY) {
             const float max = fmaxf(t->max[c], s->sinks[t->head]);
-            factor = max == -INFINITY ? 0.0 : exp((double) t->max[c] - (double) max);
+            factor = exp((double) t->max[c] - (double) max);
             sum = sum * factor + exp((double) s->sinks[t->head] - (double) max);
         }
         const float scale = sum != 0.0 ? (float) (factor / sum) : 0.0f;
@@ -152,6 +173,7 @@ static void run_item(const struct attention * s, struct item * t) {
     load_queries(s, t);
     for (int64_t m = 0; m < s->k.ne[1]; m += KEYS) {
         const int64_t n_keys = tn_min_i64(KEYS, s->k.ne[1] - m);
+        if (!load_bias(s, t, m, n_keys)) continue;
         score(s, t, m, n_keys);
         weigh(s, t, n_keys);
         add_values(s, t, m, n_keys);
