@@ -127,6 +127,47 @@ static void all_modes(void ** state) {
     }
 }
 
+// Any width, type and layout, also in place: what lies beside a view's elements stays.
+static void random_rope(struct cpu_test * t) {
+    static const enum ggml_type types[] = { GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_BF16 };
+    static const int modes[] = { GGML_ROPE_TYPE_NORMAL, GGML_ROPE_TYPE_NEOX, GGML_ROPE_TYPE_MROPE,
+                                 GGML_ROPE_TYPE_IMROPE, GGML_ROPE_TYPE_VISION };
+    const int mode = modes[test_rng_below(&t->rng, 5)];
+    const int half = 1 + (int) test_rng_below(&t->rng, 65);
+    const bool vision = mode == GGML_ROPE_TYPE_VISION, multi = (mode & GGML_ROPE_TYPE_MROPE) != 0;
+    const int64_t rest = vision ? 2 * half : test_rng_below(&t->rng, 20);
+    const int64_t ne[] = { 2 * half + rest, 1 + test_rng_below(&t->rng, 4), 1 + test_rng_below(&t->rng, 6),
+                           1 + test_rng_below(&t->rng, 2) };
+    struct ggml_tensor * x = cpu_source(t, types[test_rng_below(&t->rng, 3)], ne,
+                                        (enum cpu_layout) test_rng_below(&t->rng, CPU_LAYOUTS), -1.0f, 1.0f);
+    struct ggml_tensor * b = positions(t, multi ? 4 * ne[2] : ne[2], 5000);
+    const int64_t ne_c[] = { 2 * half, 1, 1, 1 };
+    struct ggml_tensor * c =
+        test_rng_below(&t->rng, 2) ? cpu_source(t, GGML_TYPE_F32, ne_c, CPU_DENSE, 0.5f, 8.0f) : NULL;
+    int sections[4];
+    for (int i = 0; i < 4; i++)
+        sections[i] = (int) test_rng_below(&t->rng, 9) + (i == 0);
+    const float ext = test_rng_below(&t->rng, 2) ? test_rng_float(&t->rng, 0.1f, 1.0f) : 0.0f;
+    const bool in_place = test_rng_below(&t->rng, 2);
+    struct ggml_tensor * y =
+        multi ? (in_place ? ggml_rope_multi_inplace : ggml_rope_multi)(
+                    t->ctx, x, b, c, 2 * half, sections, mode, 4096, 1e4f, 0.5f, ext, 1.2f, 32.0f, 1.0f)
+              : (in_place ? ggml_rope_ext_inplace : ggml_rope_ext)(t->ctx, x, b, c, 2 * half, mode, 4096,
+                                                                   1e4f, 0.5f, ext, 1.2f, 32.0f, 1.0f);
+    if (!vision && test_rng_below(&t->rng, 2)) y = ggml_rope_set_offset(y, (int) (rest / 2 * 2));
+    cpu_check(t, y, (struct cpu_oracle){ oracle, 0.0, 1e-6 + cpu_rounding(y->type) });
+}
+
+static void all_widths_and_layouts(void ** state) {
+    (void) state;
+    const uint64_t seed = test_seed();
+    for (int64_t k = 0; k < test_rounds(4000); k++) {
+        struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
+        random_rope(&t);
+        cpu_test_free(&t);
+    }
+}
+
 static void in_place_and_long_rows(void ** state) {
     (void) state;
     struct cpu_test t = cpu_test_new(test_seed());
@@ -170,6 +211,7 @@ static void bad_parameters_are_refused(void ** state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_modes),
+        cmocka_unit_test(all_widths_and_layouts),
         cmocka_unit_test(in_place_and_long_rows),
         cmocka_unit_test(far_positions),
         cmocka_unit_test(bad_parameters_are_refused),
