@@ -130,7 +130,7 @@ static void run_tiles(const void * arg, const struct tn_cpu_part * part) {
     const struct tiles * s = arg;
     for (int64_t i = part->begin; i < part->end; i++) {
         const int64_t row = i / s->per_row;
-        struct tn_tile t = { .i0 = i % s->per_row * TN_TILE };
+        struct tn_tile t = { .i0 = i % s->per_row * TN_TILE, .scratch = part->scratch };
         t.i1 = row % s->ne[1];
         t.i2 = row / s->ne[1] % s->ne[2];
         t.i3 = row / s->ne[1] / s->ne[2];

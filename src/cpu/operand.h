@@ -24,7 +24,8 @@ struct tn_operand {
 // Where a tile lies in the result.
 struct tn_tile {
     int64_t i0, i1, i2, i3;
-    int64_t n; // elements from i0 on
+    int64_t n;      // elements from i0 on
+    char * scratch; // of the thread; NULL if the operator has asked for none
 };
 
 struct tn_operand tn_operand_of(const struct ggml_tensor * t);
