@@ -22,6 +22,8 @@
 #define TN_LIKELY(x)        __builtin_expect(!!(x), 1)
 #define TN_UNLIKELY(x)      __builtin_expect(!!(x), 0)
 #define TN_TYPE_OF(x)       __typeof__(x)
+// The loop that follows has few rounds, known to the compiler: no loop remains.
+#define TN_UNROLL           _Pragma("GCC unroll 16")
 #define TN_UNREACHABLE()    __builtin_unreachable()
 
 #define TN_ADD_OVERFLOWS(a, b, out) __builtin_add_overflow(a, b, out)

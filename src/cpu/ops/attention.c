@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // flash_attn_ext: softmax(scale*q*k + mask)*v for each head, without storing the scores.
 //
-// An item is 8 queries of one head. Keys are taken 32 at a time: decoded, multiplied with the queries (8
+// An item is 16 queries of one head. Keys are taken 32 at a time: decoded, multiplied with the queries (16
 // columns side by side, see kernels/gemm_float), turned into weights against the largest score so far, and
 // the values added in. When a larger score appears, what was summed before is scaled down:
 //
@@ -31,13 +31,13 @@ struct attention {
     int64_t n_blocks; // of queries
 };
 
-// One item: up to 8 queries of a head, and what is known after the keys so far.
+// One item: up to 16 queries of a head, and what is known after the keys so far.
 struct item {
     int64_t n0, n_queries, head, sequence;
     float slope;
-    float * panel;  // [D][8] queries
+    float * panel;  // [D][16] queries
     float * rows;   // [32][max(D, Dv)] decoded keys, then values
-    float * output; // [8][Dv]
+    float * output; // [16][Dv]
     float bias[QUERIES][KEYS];
     float scores[QUERIES][KEYS];
     float max[QUERIES];
@@ -107,7 +107,8 @@ static void score(const struct attention * s, struct item * t, int64_t m0, int64
         float out[TN_GEMM_ROWS * TN_GEMM_COLS];
         for (int64_t r = 0; r < TN_GEMM_ROWS; r++)
             rows[r] = t->rows + tn_min_i64(k + r, n_keys - 1) * d;
-        tn_gemm_float_tile(d, rows, t->panel, out);
+        const struct tn_gemm_size size = { (int) tn_min_i64(TN_GEMM_ROWS, n_keys - k), (int) t->n_queries };
+        tn_gemm_float_tile(d, &size, rows, t->panel, out);
         for (int64_t r = 0; r < TN_GEMM_ROWS && k + r < n_keys; r++) {
             for (int64_t c = 0; c < t->n_queries; c++)
                 t->scores[c][k + r] = adjust(s, out[r * TN_GEMM_COLS + c]);

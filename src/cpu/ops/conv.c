@@ -3,11 +3,11 @@
 // the columns of all outputs.
 //
 // An item is 128 outputs of one image and some of the output channels, all of them where there are many
-// outputs. Columns are taken 256 elements at a time, 8 side by side, and multiplied with 4 kernels at a time:
+// outputs. Columns are taken 256 elements at a time, 16 side by side, and multiplied with 8 kernels at a time:
 //
-//     for each 256 elements:   pack 16 panels (128 KiB, which stay in the cache)
-//       for each 4 kernels:    decode, if they are not f32
-//         for each panel:      4 by 8 sums of 256 products, added to the result
+//     for each 256 elements:   pack 8 panels (128 KiB, which stay in the cache)
+//       for each 8 kernels:    decode, if they are not f32
+//         for each panel:      8 by 16 sums of 256 products, added to the result
 //
 // All sums are f32; data is never rounded, whatever the type of the kernel. Blocks are added in order, so the
 // cut into items changes nothing.
@@ -45,10 +45,10 @@ struct item {
     int64_t first, last; // channels: first .. last - 1
     float * y;           // of the first output in channel 0
     float * panels;
-    float * kernels; // [4][256], decoded
+    float * kernels; // [8][256], decoded
 };
 
-// Elements k .. k + n - 1 of a column, 8 places apart.
+// Elements k .. k + n - 1 of a column, 16 places apart.
 static void pack_column(const struct tn_unfold * u, const struct tn_unfold_place * p, int64_t k, int64_t n,
                         float * to) {
     const size_t step = (size_t) u->dilation[0] * u->nb[0];
@@ -98,7 +98,9 @@ static void multiply(const struct conv * s, const struct item * t, int64_t k, in
             rows[r] = tn_operand_load(&s->w, row, k, n, t->kernels + r * BLOCK);
         }
         for (int64_t output = 0; output < t->n_outputs; output += TN_GEMM_COLS) {
-            tn_gemm_float_tile(n, rows, t->panels + output / TN_GEMM_COLS * PANEL, sums);
+            const struct tn_gemm_size size = { (int) tn_min_i64(TN_GEMM_ROWS, t->last - channel),
+                                               (int) tn_min_i64(TN_GEMM_COLS, t->n_outputs - output) };
+            tn_gemm_float_tile(n, &size, rows, t->panels + output / TN_GEMM_COLS * PANEL, sums);
             add_sums(s, t, channel, output, k == 0, sums);
         }
     }

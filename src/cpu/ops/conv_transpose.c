@@ -43,7 +43,7 @@ static void pack_kernel(const struct transpose * s, struct item * it, int64_t ky
     }
 }
 
-// Elements x .. x + 7 of row y of the data, as many as there are.
+// Elements x .. x + 15 of row y of the data, as many as there are.
 static void pack_data(const struct transpose * s, struct item * it, int64_t x, int64_t y, int64_t c,
                       int64_t n) {
     const int64_t count = tn_min_i64(TN_GEMM_COLS, s->x.ne[0] - x);
@@ -56,7 +56,7 @@ static void pack_data(const struct transpose * s, struct item * it, int64_t x, i
     }
 }
 
-// Products of kernel elements k .. k + 3 and data elements x .. x + 7 go to x*stride + k.
+// Products of kernel elements k .. k + 7 and data elements x .. x + 15 go to x*stride + k.
 static void collect(const struct transpose * s, struct item * it, int64_t k, int64_t x,
                     const float * products) {
     const int64_t n_rows = tn_min_i64(TN_GEMM_ROWS, s->w.ne[0] - k);
@@ -83,7 +83,9 @@ static void add_row(const struct transpose * s, struct item * it, int64_t y, int
             float products[TN_GEMM_ROWS * TN_GEMM_COLS];
             for (int64_t r = 0; r < TN_GEMM_ROWS; r++) // elements that do not exist repeat the last one
                 rows[r] = it->kernel + tn_min_i64(k + r, s->w.ne[0] - 1) * BLOCK;
-            tn_gemm_float_tile(n, rows, it->panel, products);
+            const struct tn_gemm_size size = { (int) tn_min_i64(TN_GEMM_ROWS, s->w.ne[0] - k),
+                                               (int) tn_min_i64(TN_GEMM_COLS, s->x.ne[0] - x) };
+            tn_gemm_float_tile(n, &size, rows, it->panel, products);
             collect(s, it, k, x, products);
         }
     }

@@ -35,7 +35,7 @@ static void load_row(const struct tn_operand * x, const char * row, float * to) 
     }
 }
 
-// Up to 8 heads of token t from head h0 on.
+// Up to 16 heads of token t from head h0 on.
 static void load_heads(const struct indexer * s, struct item * it, int64_t t, int64_t h0, int64_t n_heads) {
     const int64_t d = s->q.ne[0];
     memset(it->panel, 0, (size_t) (d * TN_GEMM_COLS) * sizeof(float));
@@ -63,7 +63,8 @@ static void add_heads(const struct indexer * s, struct item * it, int64_t t, int
         float out[TN_GEMM_ROWS * TN_GEMM_COLS];
         for (int64_t r = 0; r < TN_GEMM_ROWS; r++)
             rows[r] = it->keys + tn_min_i64(k + r, it->n_keys - 1) * d;
-        tn_gemm_float_tile(d, rows, it->panel, out);
+        const struct tn_gemm_size size = { (int) tn_min_i64(TN_GEMM_ROWS, it->n_keys - k), (int) n_heads };
+        tn_gemm_float_tile(d, &size, rows, it->panel, out);
         for (int64_t r = 0; r < TN_GEMM_ROWS && k + r < it->n_keys; r++) {
             for (int64_t c = 0; c < n_heads; c++)
                 it->sums[k + r] +=

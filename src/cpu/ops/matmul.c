@@ -4,14 +4,12 @@
 // Weights of any type are decoded to f32, 32 rows by 256 elements at a time, and used for all columns before
 // the next ones are decoded. The columns are packed first, once for all rows:
 //
-//     round:  pack as many panels of columns as fit 4 MiB   | for each block of 32 rows, each matrix in the
-//     round:
-//             (8 columns side by side, or 1 where there are |   for each 256 elements: decode the rows,
-//             so few that 8 would be waste)                 |     for each panel: 4 rows by 8 columns at a
-//             time
+//     round:  pack as many panels of columns as fit 4 MiB: 16 columns side by side, or 1 where there are
+//             so few that 16 would be waste; then for each block of 32 rows and each matrix
+//                 for each 256 elements: decode the rows; for each panel: 8 rows by 16 columns at a time
 //
-// All sums are f32: 256 products in one accumulator (16 where columns are packed singly), blocks added in
-// order. Nothing is rounded below f32 on the way, so every precision that a node can ask for is kept.
+// All sums are f32: 256 products in one accumulator (in several where columns are packed singly), blocks added
+// in order. Nothing is rounded below f32 on the way, so every precision that a node can ask for is kept.
 #include <string.h>
 
 #include "base/bits.h"
@@ -106,8 +104,9 @@ static void add_panel(const struct product * s, const struct block * b, int64_t 
     const int64_t n_cols = tn_min_i64(TN_GEMM_COLS, s->y.ne[1] - j0);
     float sums[TN_GEMM_ROWS * TN_GEMM_COLS];
     for (int64_t r = 0; r < b->n_rows; r += TN_GEMM_ROWS) {
-        tn_gemm_float_tile(b->n, b->rows + r, columns, sums);
         const int64_t n_rows = tn_min_i64(TN_GEMM_ROWS, b->n_rows - r);
+        const struct tn_gemm_size size = { (int) n_rows, (int) n_cols };
+        tn_gemm_float_tile(b->n, &size, b->rows + r, columns, sums);
         for (int64_t c = 0; c < n_cols; c++) {
             float * y = (float *) (b->y + (size_t) (j0 + c) * s->y.nb[1]) + b->i + r;
             for (int64_t i = 0; i < n_rows; i++)

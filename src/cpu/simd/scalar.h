@@ -7,7 +7,9 @@
 
 #include "base/compiler.h"
 
-enum { TN_V_LANES = 4 };
+#define TN_FN(name) tn_##name##_scalar
+
+enum { TN_V_LANES = 4, TN_V_TILE_ROWS = 4, TN_V_TILE_VECTORS = 2 };
 typedef float tn_v TN_VECTOR(16);
 
 TN_INLINE tn_v tn_v_load(const float * p) {

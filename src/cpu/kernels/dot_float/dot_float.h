@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Dot product of two dense f32 rows.
 //
-// n >= 0, any alignment of 4. 16 f32 accumulators, element i in number i mod 16, added in pairs at the end;
-// callers cut long rows into blocks.
+// n >= 0, any alignment of 4. At least 16 f32 accumulators, to which elements go in turn, added in pairs at
+// the end: the order depends on n and the level alone. Callers cut long rows into blocks.
 #ifndef TN_CPU_KERNELS_DOT_FLOAT_H
 #define TN_CPU_KERNELS_DOT_FLOAT_H
 
