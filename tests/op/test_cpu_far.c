@@ -108,7 +108,88 @@ static void writes(void ** state) {
     munmap(map, size);
 }
 
+// --- operators that walk over images: the same bits as from data that lies close together
+
+static struct ggml_tensor * columns(struct ggml_context * ctx, struct ggml_tensor * a,
+                                    struct ggml_tensor * x) {
+    return ggml_im2col(ctx, a, x, 1, 1, 1, 1, 1, 1, true, GGML_TYPE_F32);
+}
+
+static struct ggml_tensor * convolved(struct ggml_context * ctx, struct ggml_tensor * a,
+                                      struct ggml_tensor * x) {
+    return ggml_conv_2d_direct(ctx, a, x, 1, 1, 1, 1, 1, 1);
+}
+
+static struct ggml_tensor * by_channels(struct ggml_context * ctx, struct ggml_tensor * a,
+                                        struct ggml_tensor * x) {
+    return ggml_conv_2d_dw_direct(ctx, ggml_reshape_4d(ctx, a, 3, 4, 1, 2), x, 1, 1, 1, 1, 1, 1);
+}
+
+static struct ggml_tensor * laid_down(struct ggml_context * ctx, struct ggml_tensor * a,
+                                      struct ggml_tensor * x) {
+    return ggml_conv_transpose_2d_p0(ctx, ggml_reshape_4d(ctx, a, 3, 2, 2, 2), x, 2);
+}
+
+static struct ggml_tensor * pooled(struct ggml_context * ctx, struct ggml_tensor * a,
+                                   struct ggml_tensor * x) {
+    (void) a;
+    return ggml_pool_2d(ctx, x, GGML_OP_POOL_AVG, 3, 2, 1, 1, 1, 0);
+}
+
+static struct ggml_tensor * resized(struct ggml_context * ctx, struct ggml_tensor * a,
+                                    struct ggml_tensor * x) {
+    (void) a;
+    return ggml_interpolate(ctx, x, 100, 7, 2, 1, GGML_SCALE_MODE_BICUBIC);
+}
+
+static struct ggml_tensor * padded(struct ggml_context * ctx, struct ggml_tensor * a,
+                                   struct ggml_tensor * x) {
+    (void) a;
+    return ggml_pad_ext_circular(ctx, x, 3, 1, 2, 1, 1, 1, 0, 0);
+}
+
+static struct ggml_tensor * sorted(struct ggml_context * ctx, struct ggml_tensor * a,
+                                   struct ggml_tensor * x) {
+    (void) a;
+    return ggml_argsort(ctx, x, GGML_SORT_ORDER_DESC);
+}
+
+static struct ggml_tensor * in_windows(struct ggml_context * ctx, struct ggml_tensor * a,
+                                       struct ggml_tensor * x) {
+    (void) a;
+    return ggml_win_part(ctx, x, 2);
+}
+
+static void reads_of_images(void ** state) {
+    (void) state;
+    struct ggml_tensor * (*const build[])(struct ggml_context *, struct ggml_tensor *,
+                                          struct ggml_tensor *) = {
+        columns, convolved, by_channels, laid_down, pooled, resized, padded, sorted, in_windows,
+    };
+    char * map = map_all();
+    for (size_t k = 0; k < sizeof(build) / sizeof(build[0]); k++) {
+        struct cpu_test t = cpu_test_new(test_seed());
+        const int64_t kernel[] = { 3, 2, MATRICES, 2 };
+        struct ggml_tensor * a = cpu_source(&t, GGML_TYPE_F16, kernel, CPU_DENSE, -1.0f, 1.0f);
+        struct ggml_tensor * x = far(&t, map, GGML_TYPE_F32, 64, 0);
+        struct ggml_tensor * near = ggml_new_tensor_3d(t.ctx, GGML_TYPE_F32, 64, ROWS, MATRICES);
+        cpu_allocate(&t);
+        int64_t i[4] = { 0 };
+        do
+            cpu_put(near, i, cpu_get(x, i[0], i[1], i[2], 0));
+        while (cpu_next(near, i));
+        struct ggml_tensor * y = build[k](t.ctx, a, x);
+        struct ggml_tensor * expected = build[k](t.ctx, a, near);
+        cpu_run(&t, y);
+        cpu_run(&t, expected);
+        assert_memory_equal(y->data, expected->data, ggml_nbytes(y));
+        cpu_test_free(&t);
+    }
+    munmap(map, size);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(reads), cmocka_unit_test(writes) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(reads), cmocka_unit_test(writes),
+                                        cmocka_unit_test(reads_of_images) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
