@@ -3,7 +3,7 @@
 // the columns of all outputs.
 //
 // An item is 128 outputs of one image and some of the output channels, all of them if there are many outputs.
-// Columns are taken 256 elements at a time, 8 side by side, and multiplied with 4 kernels at a time:
+// Columns are taken 256 elements at a time, 16 side by side, and multiplied with 8 kernels at a time:
 //
 //     for each 256 elements:   pack 8 panels (128 KiB, which stay in the cache)
 //       for each 8 kernels:    decode, if they are not f32
