@@ -2,10 +2,10 @@
 // conv_transpose_1d conv_transpose_2d: each element of the data lays down a kernel, multiplied with it. One
 // dimension is two with rows of one.
 //
-// A tile of a row of the result collects from all kernel rows that reach it. For each, the products of 4
-// kernel elements with 16 elements of the data, summed over 256 input channels at a time, are computed at once
-// (kernels/gemm_float) and added where they belong. Those sums are f32, what is collected double; data is
-// never rounded, whatever the type of the kernel.
+// A tile of a row of the result collects from all kernel rows that reach it. For each, the products of 8
+// kernel elements with 16 elements of the data, summed over 256 input channels at a time, are computed at
+// once (kernels/gemm_float) and added where they belong. Those sums are f32, what is collected double; data
+// is never rounded, whatever the type of the kernel.
 #include "base/bits.h"
 #include "base/error.h"
 #include "core/params.h"
