@@ -8,8 +8,8 @@
 //             so few that 16 would be waste; then for each block of 32 rows and each matrix
 //                 for each 256 elements: decode the rows; for each panel: 8 rows by 16 columns at a time
 //
-// All sums are f32: 256 products in one accumulator (in several where columns are packed singly), blocks added
-// in order. Nothing is rounded below f32 on the way, so every precision that a node can ask for is kept.
+// All sums are f32: 256 products in one accumulator (in several where columns are packed singly), blocks
+// added in order. Nothing is rounded below f32 on the way, so every precision a node can ask for is kept.
 #include <string.h>
 
 #include "base/bits.h"
