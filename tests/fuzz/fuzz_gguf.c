@@ -24,9 +24,10 @@ static void no_log(enum ggml_log_level level, const char * text, void * user_dat
     (void) level, (void) text, (void) user_data;
 }
 
+static volatile size_t sum; // what is read has to be read
+
 // Values and tensors again, read by every accessor that fits.
 static void walk(const struct gguf_context * g) {
-    volatile size_t sum = 0;
     for (int64_t i = 0; i < gguf_get_n_kv(g); i++) {
         if (gguf_find_key(g, gguf_get_key(g, i)) != i) fail("a key is not found under its name");
         const size_t n = gguf_get_arr_n(g, i);
