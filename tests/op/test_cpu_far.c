@@ -28,7 +28,7 @@ static struct ggml_tensor * far(struct cpu_test * t, char * map, enum ggml_type 
 
 static char * map_all(void) {
     char * map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (map == MAP_FAILED) skip();
+    if (map == MAP_FAILED) fail_msg("%zu bytes of address space cannot be had", (size_t) size);
     return map;
 }
 
