@@ -4,34 +4,52 @@
 
 #include "base/bits.h"
 #include "base/thread.h"
+#include "cpu/kernels.h"
 #include "cpu/kernels/convert/convert.h"
 #include "cpu/kernels/dot_float/dot_float.h"
+#include "cpu/kernels/dot_fp4/dot_fp4.h"
+#include "cpu/kernels/dot_iq/dot_iq.h"
+#include "cpu/kernels/dot_k/dot_k.h"
+#include "cpu/kernels/dot_legacy/dot_legacy.h"
 #include "cpu/operand.h"
 #include "ggml-cpu.h"
 #include "quant/type.h"
 
-// Both rows are decoded; products of 512 elements are summed in f32, and those sums in double.
-static void dot(int n, float * s, const struct tn_operand * x, const struct tn_operand * y) {
+// Rows of halves are widened; products of 512 elements are summed in f32, and those sums in double.
+static float dot_widened(int64_t n, const uint16_t * x, const uint16_t * y,
+                         void (*widen)(int64_t n, float * y, const uint16_t * x)) {
     float buf_x[TN_TILE], buf_y[TN_TILE];
     double sum = 0.0;
     for (int64_t i = 0; i < n; i += TN_TILE) {
         const int64_t count = tn_min_i64(TN_TILE, n - i);
-        sum += (double) tn_dot_float(count, tn_operand_load(x, x->data, i, count, buf_x),
-                                     tn_operand_load(y, y->data, i, count, buf_y));
+        widen(count, buf_x, x + i);
+        widen(count, buf_y, y + i);
+        sum += (double) tn_dot_float(count, buf_x, buf_y);
     }
-    *s = (float) sum;
+    return (float) sum;
 }
 
-static struct tn_operand row_of(enum ggml_type type, const void * row) {
-    return (struct tn_operand){ .type = type, .data = (char *) row, .nb = { ggml_type_size(type) } };
+static float dot_f16(int64_t n, const void * x, const void * y) {
+    return dot_widened(n, x, y, tn_convert_f16_f32);
 }
 
-#define TN_ROW(id, partner)                                                                                  \
-    static void dot_##id(int n, float * restrict s, size_t bs, const void * restrict x, size_t bx,           \
-                         const void * restrict y, size_t by, int nrc) {                                      \
+static float dot_bf16(int64_t n, const void * x, const void * y) {
+    return dot_widened(n, x, y, tn_convert_bf16_f32);
+}
+
+static float dot_f32(int64_t n, const void * x, const void * y) {
+    double sum = 0.0;
+    for (int64_t i = 0; i < n; i += TN_TILE)
+        sum +=
+            (double) tn_dot_float(tn_min_i64(TN_TILE, n - i), (const float *) x + i, (const float *) y + i);
+    return (float) sum;
+}
+
+#define TN_ROW(id, partner, function)                                                                        \
+    static void dot_of_##id(int n, float * restrict s, size_t bs, const void * restrict x, size_t bx,        \
+                            const void * restrict y, size_t by, int nrc) {                                   \
         (void) bs, (void) bx, (void) by, (void) nrc;                                                         \
-        const struct tn_operand a = row_of(GGML_TYPE_##id, x), b = row_of(GGML_TYPE_##partner, y);           \
-        dot(n, s, &a, &b);                                                                                   \
+        *s = function(n, x, y);                                                                              \
     }
 #include "cpu/traits.def"
 #undef TN_ROW
@@ -69,10 +87,11 @@ static struct ggml_type_traits_cpu traits[GGML_TYPE_COUNT + 1]; // the last: no 
 static struct tn_once traits_once = TN_ONCE_INIT;
 
 static void fill_traits(void) {
+    tn_kernels_init();
     for (int i = 0; i < GGML_TYPE_COUNT; i++)
         traits[i].from_float = encoder_of((enum ggml_type) i);
-#define TN_ROW(id, partner)                                                                                  \
-    traits[GGML_TYPE_##id].vec_dot = dot_##id;                                                               \
+#define TN_ROW(id, partner, function)                                                                        \
+    traits[GGML_TYPE_##id].vec_dot = dot_of_##id;                                                            \
     traits[GGML_TYPE_##id].vec_dot_type = GGML_TYPE_##partner;                                               \
     traits[GGML_TYPE_##id].nrows = 1;
 #include "cpu/traits.def"

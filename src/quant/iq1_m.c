@@ -9,12 +9,8 @@
 #include "quant/ternary.h"
 #include "quant/type.h"
 
-static uint16_t block_scale(const uint16_t * scales) {
-    return (uint16_t) (scales[0] >> 12 | scales[1] >> 12 << 4 | scales[2] >> 12 << 8 | scales[3] >> 12 << 12);
-}
-
 static void decode_block(const struct tn_block_iq1_m * restrict b, float * restrict y) {
-    const float d = tn_f16_to_f32(block_scale(b->scales));
+    const float d = tn_f16_to_f32(tn_iq1_m_scale(b->scales));
     for (int g = 0; g < 32; g++, y += 8) {
         const int code = b->scales[g / 8] >> (3 * (g / 2 % 4)) & 7;
         const unsigned rest = b->qh[g / 2] >> (4 * (g % 2)) & 15u;
@@ -63,7 +59,7 @@ static bool validate(const void * y, int64_t n_blocks, int64_t * bad) {
     for (*bad = 0; *bad < n_blocks; ++*bad) {
         struct tn_block_iq1_m b;
         memcpy(&b, (const char *) y + *bad * (int64_t) sizeof(b), sizeof(b));
-        if ((block_scale(b.scales) & 0x7c00u) == 0x7c00u) return false;
+        if ((tn_iq1_m_scale(b.scales) & 0x7c00u) == 0x7c00u) return false;
     }
     return true;
 }

@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "base/compiler.h"
+
 enum { TN_IQ1_M_LEN = 256 };
 
 struct tn_block_iq1_m {
@@ -15,5 +17,10 @@ struct tn_block_iq1_m {
 };
 
 _Static_assert(sizeof(struct tn_block_iq1_m) == 56, "iq1_m blocks are 56 bytes without padding");
+
+// d, as a half.
+TN_INLINE uint16_t tn_iq1_m_scale(const uint16_t scales[4]) {
+    return (uint16_t) (scales[0] >> 12 | scales[1] >> 12 << 4 | scales[2] >> 12 << 8 | scales[3] >> 12 << 12);
+}
 
 #endif

@@ -12,15 +12,6 @@ static const struct tn_scale_shape shape = {
     .n_subs = 16, .sub_len = 16, .q_min = -4, .q_max = 3, .s_min = -32, .s_max = 31
 };
 
-// Six bits each, 32 too large: low nibbles of bytes 0..7, their high nibbles, then upper bits in pairs.
-static void unpack_scales(const uint8_t packed[12], int8_t scales[16]) {
-    for (int k = 0; k < 16; k++) {
-        const int low = packed[k % 8] >> 4 * (k / 8) & 15;
-        const int high = packed[8 + k % 4] >> 2 * (k / 4) & 3;
-        scales[k] = (int8_t) ((low | high << 4) - 32);
-    }
-}
-
 static void pack_scales(const int16_t scales[16], uint8_t packed[12]) {
     for (int k = 0; k < 8; k++) {
         packed[k] = (uint8_t) (((scales[k] + 32) & 15) | ((scales[k + 8] + 32) & 15) << 4);
@@ -39,7 +30,7 @@ static void decode(const void * restrict x, float * restrict y, int64_t n) {
     for (int64_t i = 0; i < n / TN_Q3_K_LEN; i++) {
         const float d = tn_f16_to_f32(b[i].d);
         int8_t scales[16];
-        unpack_scales(b[i].scales, scales);
+        tn_q3_k_unpack_scales(b[i].scales, scales);
         for (int k = 0; k < 16; k++, y += 16) {
             const uint8_t * qs = b[i].qs + 32 * (k / 8) + 16 * (k % 2);
             const uint8_t * hmask = b[i].hmask + 16 * (k % 2);

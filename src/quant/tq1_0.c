@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tq1_0: 256 elements, each -1, 0 or 1 times one scale, five base-3 digits in a byte.
-//
-// A byte is a fraction: V / 243 of five digits as 8 bits, rounded up. Multiplying by 3 moves the first digit
-// above the point; so digit n is read by one multiplication by 3^n, dropping what is above, and one by 3.
 #include "quant/tq1_0.h"
 
 #include "quant/code.h"
 #include "quant/type.h"
-
-static const uint8_t powers[5] = { 1, 3, 9, 27, 81 };
 
 // n_bytes bytes that hold n_digits digits each: digit k of byte j is element k * n_bytes + j.
 struct run {
@@ -20,10 +15,9 @@ struct run {
 static const struct run runs[3] = { { 0, 32, 5 }, { 32, 16, 5 }, { 48, 4, 4 } };
 
 static void decode_run(const uint8_t * bytes, const struct run * run, float d, float * y) {
-    for (int k = 0; k < run->n_digits; k++, y += run->n_bytes) {
+    for (int k = 0, power = 1; k < run->n_digits; k++, power *= 3, y += run->n_bytes) {
         for (int j = 0; j < run->n_bytes; j++) {
-            const uint8_t fraction = (uint8_t) (bytes[j] * powers[k]);
-            y[j] = d * (float) ((fraction * 3 >> 8) - 1);
+            y[j] = d * (float) tn_tq1_0_digit(bytes[j], power);
         }
     }
 }

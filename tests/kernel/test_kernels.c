@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Every version of every kernel (src/cpu/kernels/families.def) against the scalar one: empty rows, lengths
-// 1 to 130, lengths around blocks and one of 2^20; operands at odd places; guard bytes on both sides of the
-// result. Operands are heap blocks that end with their last element, so that AddressSanitizer sees what is
-// read beyond them.
+// Every version of every kernel on rows of floats (src/cpu/kernels/floats.def) against the scalar one: empty
+// rows, lengths 1 to 130, lengths around blocks and one of 2^20; operands at odd places; guard bytes on both
+// sides of the result. Operands are heap blocks that end with their last element, so that AddressSanitizer
+// sees what is read beyond them.
 #include "harness.h"
 
 #include <math.h>
@@ -145,7 +145,7 @@ static const struct version {
     { #function, TN_ISA_##isa, &rule_##function, (any_function) tn_##function##_##isa,                       \
       (any_function) tn_##function##_scalar },
 #define TN_SCALAR(function) TN_ROW(scalar, function)
-#include "cpu/kernels/families.def"
+#include "cpu/kernels/floats.def"
 #undef TN_SCALAR
 #undef TN_ROW
 };

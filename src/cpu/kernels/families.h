@@ -5,6 +5,10 @@
 
 #include "cpu/kernels/convert/convert.h"
 #include "cpu/kernels/dot_float/dot_float.h"
+#include "cpu/kernels/dot_fp4/dot_fp4.h"
+#include "cpu/kernels/dot_iq/dot_iq.h"
+#include "cpu/kernels/dot_k/dot_k.h"
+#include "cpu/kernels/dot_legacy/dot_legacy.h"
 #include "cpu/kernels/gemm_float/gemm_float.h"
 #include "cpu/kernels/map1/map1.h"
 #include "cpu/kernels/map2/map2.h"

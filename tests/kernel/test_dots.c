@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+// Every version of every dot product of blocks (src/cpu/kernels/dots.def): against the sum of the decoded
+// elements in double, and bit for bit against the scalar version. Rows are heap blocks that end with their
+// last block, so that AddressSanitizer sees what is read beyond them.
+#include "harness.h"
+
+#include <math.h>
+
+#include "cpu/isa.h"
+#include "cpu/kernels/families.h"
+#include "ggml.h"
+#include "quant/type.h"
+
+typedef float (*dot_function)(int64_t n, const void * x, const void * y);
+
+static const struct version {
+    const char * name;
+    enum tn_isa isa;
+    dot_function function, scalar;
+} versions[] = {
+#define TN_ROW(isa, function)                                                                                \
+    { "tn_" #function, TN_ISA_##isa, tn_##function##_##isa, tn_##function##_scalar },
+#define TN_SCALAR(function) TN_ROW(scalar, function)
+#include "cpu/kernels/dots.def"
+#undef TN_SCALAR
+#undef TN_ROW
+};
+
+static const struct {
+    const char * name;
+    enum ggml_type x, y;
+} types[] = {
+#define TN_ROW(id, partner, function) { #function, GGML_TYPE_##id, GGML_TYPE_##partner },
+#include "cpu/traits.def"
+#undef TN_ROW
+};
+
+struct row {
+    void * bytes;
+    float * values; // decoded
+};
+
+static struct row new_row(enum ggml_type type, int64_t n) {
+    return (struct row){ malloc(ggml_row_size(type, n) + (n == 0)),
+                         malloc((size_t) (n + 1) * sizeof(float)) };
+}
+
+static void free_row(struct row * r) {
+    free(r->bytes);
+    free(r->values);
+}
+
+static bool decode(struct row * r, enum ggml_type type, int64_t n) {
+    tn_type_get(type)->decode(r->bytes, r->values, n);
+    for (int64_t i = 0; i < n; i++) {
+        if (!isfinite(r->values[i])) return false;
+    }
+    return true;
+}
+
+// Encoded numbers, or bytes as they come: all codes, scales of any size.
+static void fill(struct test_rng * rng, struct row * r, enum ggml_type type, int64_t n, bool any_bytes) {
+    const struct tn_type * t = tn_type_get(type);
+    if (any_bytes) {
+        for (size_t i = 0; i < ggml_row_size(type, n); i++)
+            ((uint8_t *) r->bytes)[i] = (uint8_t) test_rng_u64(rng);
+        return;
+    }
+    float * weights = malloc((size_t) (n + 1) * sizeof(float));
+    for (int64_t i = 0; i < n; i++) {
+        r->values[i] = test_rng_float(rng, -2.0f, 2.0f);
+        weights[i] = 1.0f;
+    }
+    if (t->prepare) assert_true(t->prepare());
+    if (t->encode) {
+        assert_true(n == 0 || t->encode(r->values, r->bytes, n, weights));
+    } else {
+        t->encode_ref(r->values, r->bytes, n);
+    }
+    free(weights);
+}
+
+static void check(const struct version * v, enum ggml_type type_x, enum ggml_type type_y, int64_t n,
+                  struct test_rng * rng, bool any_bytes) {
+    struct row x = new_row(type_x, n), y = new_row(type_y, n);
+    fill(rng, &x, type_x, n, any_bytes);
+    fill(rng, &y, type_y, n, false);
+    if (decode(&x, type_x, n) && decode(&y, type_y, n)) {
+        double want = 0.0, size = 0.0;
+        for (int64_t i = 0; i < n; i++) {
+            want += (double) x.values[i] * (double) y.values[i];
+            size += fabs((double) x.values[i] * (double) y.values[i]);
+        }
+        const float got = v->function(n, x.bytes, y.bytes), scalar = v->scalar(n, x.bytes, y.bytes);
+        const bool is_beyond = isinf(got) && fabs(want) > 3.4e38;
+        if (!is_beyond && !(fabs((double) got - want) <= 1e-7 * size + 1e-37))
+            fail_msg("%s, %s, n = %d: %.9g, not %.9g", v->name, tn_isa_name(v->isa), (int) n, (double) got,
+                     want);
+        if (memcmp(&got, &scalar, sizeof(got)) != 0)
+            fail_msg("%s, %s, n = %d: %.9g, but the scalar version gives %.9g", v->name, tn_isa_name(v->isa),
+                     (int) n, (double) got, (double) scalar);
+    }
+    free_row(&x);
+    free_row(&y);
+}
+
+static void check_version(const struct version * v, struct test_rng * rng) {
+    size_t k = 0;
+    while (k < TN_COUNT(types) && strcmp(types[k].name, v->name) != 0)
+        k++;
+    if (k == TN_COUNT(types)) fail_msg("%s: no row of traits.def names it", v->name);
+    const int64_t block = ggml_blck_size(types[k].x), other = ggml_blck_size(types[k].y);
+    const int64_t step = block > other ? block : other;
+    for (int64_t n = 0; n <= 5; n++)
+        check(v, types[k].x, types[k].y, n * step, rng, false);
+    for (int64_t i = 0; i < test_rounds(2000); i++)
+        check(v, types[k].x, types[k].y, step * (1 + i % 2), rng, true);
+    check(v, types[k].x, types[k].y, 1 << 15, rng, false);
+}
+
+static void every_version_is_right(void ** state) {
+    struct test_rng rng = { test_seed() };
+    const uint64_t machine = tn_isa_machine();
+    int n_scalar = 0;
+    (void) state;
+    for (size_t i = 0; i < TN_COUNT(versions); i++) {
+        if (!(machine >> versions[i].isa & 1)) continue;
+        check_version(&versions[i], &rng);
+        n_scalar += versions[i].isa == TN_ISA_scalar;
+    }
+    assert_int_equal(n_scalar, (int) TN_COUNT(types) - 3); // all but f32, f16 and bf16
+}
+
+// Sums are as large as finite scales can make them: no infinity on the way.
+static void huge_activations(void ** state) {
+    (void) state;
+    float values[256];
+    struct row x = new_row(GGML_TYPE_Q4_K, 256), y = new_row(GGML_TYPE_Q8_K, 256);
+    for (int i = 0; i < 256; i++)
+        values[i] = 1.0f;
+    assert_true(tn_type_get(GGML_TYPE_Q4_K)->encode(values, x.bytes, 256, NULL));
+    for (int i = 0; i < 256; i++)
+        values[i] = i % 2 ? 1e36f : -1e36f;
+    values[0] = 1e36f;
+    tn_type_get(GGML_TYPE_Q8_K)->encode_ref(values, y.bytes, 256);
+    for (size_t i = 0; i < TN_COUNT(versions); i++) {
+        if (strcmp(versions[i].name, "tn_dot_k_q4_k_q8_k") != 0 || !(tn_isa_machine() >> versions[i].isa & 1))
+            continue;
+        const float got = versions[i].function(256, x.bytes, y.bytes);
+        if (!(fabsf(got - 2e36f) < 4e34f)) fail_msg("%s: %g", tn_isa_name(versions[i].isa), (double) got);
+    }
+    free_row(&x);
+    free_row(&y);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_version_is_right),
+        cmocka_unit_test(huge_activations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
