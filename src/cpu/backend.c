@@ -45,9 +45,9 @@ static void cpu_free(ggml_backend_t backend) {
     tn_mem_free(backend);
 }
 
-// *own becomes a pool of n_threads; an earlier one of another size goes.
+// *own becomes a pool of at least n_threads: who goes back to fewer threads may want more again.
 static bool own_pool(struct ggml_threadpool ** own, int n_threads) {
-    if (*own && tn_pool_threads(*own) == n_threads) return true;
+    if (*own && tn_pool_threads(*own) >= n_threads) return true;
     ggml_threadpool_free(*own);
     struct ggml_threadpool_params params = ggml_threadpool_params_default(n_threads);
     *own = ggml_threadpool_new(&params);

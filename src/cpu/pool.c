@@ -12,14 +12,15 @@
 //
 // What follows from it:
 //  - The job's plain fields are only written while it is closed and nobody is inside, so nobody reads them
-//  then: a
-//    worker that enters late has either been seen by the caller, who waits, or sees that the job is closed.
-//    Both sides store, then load what the other stores, all sequentially consistent, so one of the two must
-//    hold.
+//    then: a worker that enters late has either been seen by the caller, who waits, or sees that the job is
+//    closed. Both sides store, then load what the other stores, all sequentially consistent, so one of the
+//    two must hold.
 //  - When nobody is inside, every chunk that was taken is finished. There is no count of finished chunks.
 //  - A worker that sleeps through a job delays nobody. The caller never waits for a thread to wake up, only
-//  for
-//    chunks that somebody is computing. A machine with too few processors loses the help, not the time.
+//    for chunks that somebody is computing. A machine with too few processors loses the help, not the time.
+//  - So workers are a matter of time alone. One is woken only if there is a processor for it, and looks for
+//    work only as long as there is (cpu/crowd.h); a pool that another thread is using at the moment, or the
+//    same thread further up, is left alone, and the caller computes all chunks itself.
 //
 // Waiting is the same everywhere: look again for a short time, then sleep on a condition. Whoever sleeps says
 // so first (asleep = true), then looks once more under the mutex; whoever changes what is waited for looks at
@@ -33,11 +34,14 @@
 #include <stdatomic.h>
 
 #include "base/bits.h"
+#include "base/clock.h"
 #include "base/error.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
+#include "cpu/crowd.h"
 #include "cpu/placement.h"
+
+enum { LOOKS = 16 }; // between two looks at the clock
 
 struct sleeper {
     struct tn_cond wake;
@@ -53,8 +57,10 @@ struct worker {
 
 struct ggml_threadpool {
     struct ggml_threadpool_params params;
-    int spin; // rounds of looking before sleeping
+    int64_t patience; // microseconds of looking before sleeping
+    int n_processors; // that its threads may use
 
+    _Atomic bool taken;    // by a caller, for one job
     _Atomic uint64_t open; // number of the open job, 0: none
     _Atomic int inside;    // workers that may be reading the job
     _Atomic bool paused;
@@ -79,19 +85,34 @@ static void wake(struct ggml_threadpool * p, struct sleeper * s) {
     tn_mutex_unlock(&p->mutex);
 }
 
-// Looks for `rounds` rounds, then sleeps, until done(p, seen) holds.
-static void wait_until(struct ggml_threadpool * p, struct sleeper * s,
-                       bool (*done)(const struct ggml_threadpool * p, uint64_t seen), uint64_t seen) {
-    for (int i = 0; i < p->spin && !atomic_load_explicit(&p->paused, memory_order_relaxed); i++) {
-        if (done(p, seen)) return;
-        tn_thread_relax();
+typedef bool done_fn(const struct ggml_threadpool * p, uint64_t seen);
+
+// Looks until done(p, seen) holds. false: it does not, and it is time to sleep.
+static bool look(const struct ggml_threadpool * p, done_fn * done, uint64_t seen) {
+    int64_t end = 0;
+    while (!atomic_load_explicit(&p->paused, memory_order_relaxed)) {
+        for (int i = 0; i < LOOKS; i++) {
+            if (done(p, seen)) return true;
+            tn_thread_relax();
+        }
+        if (p->patience == 0 || tn_crowd_room() < 0) return false;
+        const int64_t now = tn_clock_us();
+        if (end == 0) end = now + p->patience;
+        if (now >= end) return false;
     }
+    return false;
+}
+
+static void wait_until(struct ggml_threadpool * p, struct sleeper * s, done_fn * done, uint64_t seen) {
+    if (look(p, done, seen)) return;
+    tn_crowd_leave();
     tn_mutex_lock(&p->mutex);
     atomic_store(&s->asleep, true);
     while (!done(p, seen))
         tn_cond_wait(&s->wake, &p->mutex);
     atomic_store(&s->asleep, false);
     tn_mutex_unlock(&p->mutex);
+    tn_crowd_enter();
 }
 
 static bool has_news(const struct ggml_threadpool * p, uint64_t seen) {
@@ -120,9 +141,10 @@ static void * worker_main(void * arg) {
     struct ggml_threadpool * p = w->pool;
     tn_placement_apply(&p->params, w->index);
     uint64_t seen = 0;
+    tn_crowd_enter();
     for (;;) {
         wait_until(p, &w->sleeper, has_news, seen);
-        if (atomic_load(&p->stop)) return NULL;
+        if (atomic_load(&p->stop)) break;
         const uint64_t job = atomic_load(&p->open);
         if (job == 0 || job == seen) continue;
         seen = job;
@@ -130,13 +152,32 @@ static void * worker_main(void * arg) {
         if (atomic_load(&p->open) == job) take_chunks(p, w->index);
         if (atomic_fetch_sub(&p->inside, 1) == 1) wake(p, &p->caller);
     }
+    tn_crowd_leave();
+    return NULL;
+}
+
+// As many of the workers below n as there are processors for.
+static void wake_workers(struct ggml_threadpool * p, int n) {
+    int room = p->n_processors - 1;
+    for (int i = 1; i < n; i++)
+        room -= !atomic_load(&p->workers[i].sleeper.asleep);
+    room = (int) tn_min_i64(room, tn_crowd_room());
+    for (int i = 1; i < n && room > 0; i++) {
+        if (!atomic_load(&p->workers[i].sleeper.asleep)) continue;
+        wake(p, &p->workers[i].sleeper);
+        room--;
+    }
+}
+
+static void run_alone(int64_t n_chunks, struct tn_pool_work work) {
+    for (int64_t i = 0; i < n_chunks; i++)
+        work.run(work.arg, i, 0);
 }
 
 void tn_pool_run(struct ggml_threadpool * p, int n_threads, int64_t n_chunks, struct tn_pool_work work) {
     const int n = (int) tn_min_i64(tn_min_i64(n_threads, tn_pool_threads(p)), n_chunks);
-    if (n <= 1) {
-        for (int64_t i = 0; i < n_chunks; i++)
-            work.run(work.arg, i, 0);
+    if (n <= 1 || atomic_exchange(&p->taken, true)) {
+        run_alone(n_chunks, work);
         return;
     }
     p->work = work;
@@ -145,11 +186,11 @@ void tn_pool_run(struct ggml_threadpool * p, int n_threads, int64_t n_chunks, st
     atomic_store_explicit(&p->next, 0, memory_order_relaxed);
     atomic_store_explicit(&p->paused, false, memory_order_relaxed);
     atomic_store(&p->open, ++p->n_jobs);
-    for (int i = 1; i < n; i++)
-        wake(p, &p->workers[i].sleeper);
+    wake_workers(p, n);
     take_chunks(p, 0);
     atomic_store(&p->open, 0);
     wait_until(p, &p->caller, is_left, 0);
+    atomic_store(&p->taken, false);
 }
 
 int tn_pool_threads(const struct ggml_threadpool * p) {
@@ -158,11 +199,6 @@ int tn_pool_threads(const struct ggml_threadpool * p) {
 
 const struct ggml_threadpool_params * tn_pool_params(const struct ggml_threadpool * p) {
     return p ? &p->params : NULL;
-}
-
-// Pauses are some 40 ns on current processors: the default poll of 50 looks for about 40 us.
-static int spin_rounds(uint32_t poll) {
-    return (int) (poll > 100 ? 100 : poll) * 20;
 }
 
 static void stop_workers(struct ggml_threadpool * p) {
@@ -211,7 +247,8 @@ struct ggml_threadpool * ggml_threadpool_new(struct ggml_threadpool_params * par
         goto fail;
     }
     p->params = *params;
-    p->spin = spin_rounds(params->poll);
+    p->patience = params->poll > 100 ? 100 : params->poll;
+    p->n_processors = tn_crowd_admit(params);
     p->workers = workers;
     atomic_store(&p->paused, params->paused);
     if (start(p)) return p;

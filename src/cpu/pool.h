@@ -15,8 +15,8 @@ struct tn_pool_work {
 };
 
 // Runs all chunks and returns when they are done. At most n_threads threads take part, the caller among them;
-// fewer if there are fewer chunks. pool NULL: the caller alone. Not for several callers at once, nor from
-// inside a chunk.
+// fewer if there are fewer chunks or processors. pool NULL: the caller alone; so it is when the pool has a
+// job already, of another thread or of the one whose chunk this is.
 void tn_pool_run(struct ggml_threadpool * pool, int n_threads, int64_t n_chunks, struct tn_pool_work work);
 
 // What it was made with; NULL for NULL.

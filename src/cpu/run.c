@@ -10,6 +10,7 @@
 #include "core/graph.h"
 #include "core/op.h"
 #include "core/shape.h"
+#include "cpu/crowd.h"
 #include "cpu/kernels.h"
 #include "cpu/op.h"
 #include "cpu/placement.h"
@@ -125,7 +126,9 @@ enum ggml_status ggml_graph_compute(struct ggml_cgraph * g, struct ggml_cplan * 
     }
     struct tn_placement before;
     tn_placement_enter(tn_pool_params(run.pool), &before);
+    tn_crowd_enter();
     const enum ggml_status status = walk(&run, g, plan);
+    tn_crowd_leave();
     tn_placement_leave(&before);
     ggml_threadpool_free(own);
     return status;
