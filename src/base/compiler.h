@@ -3,6 +3,8 @@
 #ifndef TN_BASE_COMPILER_H
 #define TN_BASE_COMPILER_H
 
+#include <stdint.h> // names the C library, if it is glibc
+
 #if !defined(__GNUC__)
 #error "GCC or Clang is required"
 #endif
@@ -22,6 +24,13 @@
 #define TN_LIKELY(x)        __builtin_expect(!!(x), 1)
 #define TN_UNLIKELY(x)      __builtin_expect(!!(x), 0)
 #define TN_TYPE_OF(x)       __typeof__(x)
+// A variable of each thread that costs no call to reach, also from a shared library. It takes room that the C
+// library keeps for those that are loaded later, of which there is little: for a flag.
+#if defined(__GLIBC__)
+#define TN_THREAD_FLAG      _Thread_local __attribute__((tls_model("initial-exec")))
+#else
+#define TN_THREAD_FLAG      _Thread_local
+#endif
 // The loop that follows has few rounds, known to the compiler: no loop remains.
 #define TN_UNROLL           _Pragma("GCC unroll 16")
 #define TN_UNREACHABLE()    __builtin_unreachable()

@@ -11,10 +11,13 @@
 #include "cpu/kernels/families.h"
 
 #define TN_ROW(isa, function)
-#define TN_SCALAR(function) TN_TYPE_OF(*tn_##function) * _Atomic tn_##function = tn_##function##_scalar;
+#define TN_SCALAR(function)                                                                                  \
+    TN_TYPE_OF(*tn_##function) * _Atomic tn_##function##_chosen = tn_##function##_scalar;
 #include "cpu/kernels/families.def"
 #undef TN_SCALAR
 #undef TN_ROW
+
+TN_THREAD_FLAG bool tn_kernels_are_plain;
 
 static struct tn_once once = TN_ONCE_INIT;
 static struct tn_mutex filling = TN_MUTEX_INIT;
@@ -39,7 +42,7 @@ static void fill(uint64_t levels) {
     }
 #define TN_SCALAR(function)                                                                                  \
     TN_ROW(scalar, function)                                                                                 \
-    tn_##function = c.function;
+    tn_##function##_chosen = c.function;
 #include "cpu/kernels/families.def"
 #undef TN_SCALAR
 #undef TN_ROW
@@ -73,4 +76,10 @@ void tn_kernels_select(uint64_t levels) {
 uint64_t tn_kernels_used(void) {
     tn_kernels_init();
     return used;
+}
+
+bool tn_kernels_plain(bool plain) {
+    const bool before = tn_kernels_are_plain;
+    tn_kernels_are_plain = plain;
+    return before;
 }

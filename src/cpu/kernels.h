@@ -8,12 +8,15 @@
 #ifndef TN_CPU_KERNELS_H
 #define TN_CPU_KERNELS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 // The best versions that the machine runs and TENON_ISA allows. Once; later calls do nothing.
 void tn_kernels_init(void);
 // The best versions among these levels as far as the machine runs them; scalar is always one. For tests.
 void tn_kernels_select(uint64_t levels);
+// Whether this thread takes the scalar versions instead, whatever is selected. Returns what was set before.
+bool tn_kernels_plain(bool plain);
 // The levels of which at least one version is in use.
 uint64_t tn_kernels_used(void);
 

@@ -40,7 +40,9 @@ static void run_part(const void * arg, int64_t chunk, int thread) {
         .end = tn_min_i64((chunk + 1) * c->step, c->n),
         .scratch = scratch ? scratch + (size_t) thread * c->run->per_thread_size : NULL,
     };
+    const bool before = tn_kernels_plain(c->run->use_ref);
     c->work.run(c->work.arg, &part);
+    tn_kernels_plain(before);
 }
 
 void tn_cpu_run_parts(struct tn_cpu_run * run, int64_t n, int64_t cost, struct tn_cpu_work work) {
@@ -117,7 +119,9 @@ enum ggml_status ggml_graph_compute(struct ggml_cgraph * g, struct ggml_cplan * 
     if (!tn_graph_usable(g) || !is_plan_sound(plan)) return GGML_STATUS_FAILED;
     tn_kernels_init();
     struct ggml_threadpool * own = NULL;
-    struct tn_cpu_run run = { .pool = plan->threadpool, .n_threads = plan->n_threads };
+    struct tn_cpu_run run = { .pool = plan->threadpool,
+                              .n_threads = plan->n_threads,
+                              .use_ref = plan->use_ref };
     if (!run.pool && plan->n_threads > 1) {
         struct ggml_threadpool_params params = ggml_threadpool_params_default(plan->n_threads);
         own = ggml_threadpool_new(&params);
@@ -127,7 +131,9 @@ enum ggml_status ggml_graph_compute(struct ggml_cgraph * g, struct ggml_cplan * 
     struct tn_placement before;
     tn_placement_enter(tn_pool_params(run.pool), &before);
     tn_crowd_enter();
+    const bool was_plain = tn_kernels_plain(plan->use_ref);
     const enum ggml_status status = walk(&run, g, plan);
+    tn_kernels_plain(was_plain);
     tn_crowd_leave();
     tn_placement_leave(&before);
     ggml_threadpool_free(own);

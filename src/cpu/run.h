@@ -3,6 +3,7 @@
 #ifndef TN_CPU_RUN_H
 #define TN_CPU_RUN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,6 +12,7 @@
 struct tn_cpu_run {
     struct ggml_threadpool * pool; // NULL: the caller alone
     int n_threads;
+    bool use_ref;      // scalar kernels and no short cuts
     char * shared;     // what the node's scratch() asked for
     char * per_thread; // n_threads pieces
     size_t per_thread_size;

@@ -7,11 +7,40 @@
 //
 // Best first, scalar last. Who includes a table defines TN_ROW(isa, function), which the rows of the
 // architecture become, and TN_SCALAR.
+//
+// A family's header declares each function once, by TN_FUNCTION, or TN_PROCEDURE if it returns nothing:
+//
+//     TN_FUNCTION(float, dot_float, (int64_t n, const float * x, const float * y), (n, x, y))
+//
+// Callers call tn_dot_float, an ordinary function: the version that cpu/kernels.h has chosen, or the scalar
+// one in a thread that computes for a graph with use_ref.
 #ifndef TN_CPU_KERNELS_ROWS_H
 #define TN_CPU_KERNELS_ROWS_H
 
+#include <stdbool.h>
+
 #include "base/arch.h"
 #include "base/compiler.h"
+
+// This thread takes scalar versions; set by tn_kernels_plain (cpu/kernels.h).
+extern TN_THREAD_FLAG bool tn_kernels_are_plain;
+
+#define TN_FUNCTION(result, function, params, args)                                                          \
+    result tn_##function##_scalar params;                                                                    \
+    extern result(*_Atomic tn_##function##_chosen) params;                                                   \
+    TN_INLINE result tn_##function params {                                                                  \
+        return tn_kernels_are_plain ? tn_##function##_scalar args : tn_##function##_chosen args;             \
+    }
+#define TN_PROCEDURE(function, params, args)                                                                 \
+    void tn_##function##_scalar params;                                                                      \
+    extern void(*_Atomic tn_##function##_chosen) params;                                                     \
+    TN_INLINE void tn_##function params {                                                                    \
+        if (tn_kernels_are_plain) {                                                                          \
+            tn_##function##_scalar args;                                                                     \
+        } else {                                                                                             \
+            tn_##function##_chosen args;                                                                     \
+        }                                                                                                    \
+    }
 
 #if TN_ARCH_X86
 #define TN_X86(level, function) TN_ROW(x86_##level, function)
@@ -25,7 +54,7 @@
 #define TN_ARM(level, function)
 #endif
 
-// The declaration of a version: the type is that of the pointer tn_<function>.
+// The declaration of a version: the type is that of tn_<function>.
 #define TN_KERNEL(isa, function) TN_TYPE_OF(*tn_##function) tn_##function##_##isa;
 
 #endif

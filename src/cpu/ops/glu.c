@@ -9,15 +9,15 @@
 
 enum { COST = 10 };
 
-static void (*_Atomic * const maps[GGML_GLU_OP_COUNT])(int64_t n, float * y, const float * a, const float * b,
-                                                       const float * p) = {
-    [GGML_GLU_OP_REGLU] = &tn_map2_reglu,
-    [GGML_GLU_OP_GEGLU] = &tn_map2_geglu,
-    [GGML_GLU_OP_SWIGLU] = &tn_map2_swiglu,
-    [GGML_GLU_OP_SWIGLU_OAI] = &tn_map2_swiglu_oai,
-    [GGML_GLU_OP_GEGLU_ERF] = &tn_map2_geglu_erf,
-    [GGML_GLU_OP_GEGLU_QUICK] = &tn_map2_geglu_quick,
-    [GGML_GLU_OP_SWIGLU_CLAMP] = &tn_map2_swiglu_clamp,
+static void (*const maps[GGML_GLU_OP_COUNT])(int64_t n, float * y, const float * a, const float * b,
+                                             const float * p) = {
+    [GGML_GLU_OP_REGLU] = tn_map2_reglu,
+    [GGML_GLU_OP_GEGLU] = tn_map2_geglu,
+    [GGML_GLU_OP_SWIGLU] = tn_map2_swiglu,
+    [GGML_GLU_OP_SWIGLU_OAI] = tn_map2_swiglu_oai,
+    [GGML_GLU_OP_GEGLU_ERF] = tn_map2_geglu_erf,
+    [GGML_GLU_OP_GEGLU_QUICK] = tn_map2_geglu_quick,
+    [GGML_GLU_OP_SWIGLU_CLAMP] = tn_map2_swiglu_clamp,
 };
 
 struct glu {
@@ -47,7 +47,7 @@ static struct tn_operand half_of(const struct ggml_tensor * a, int which) {
 static enum ggml_status glu_run(struct tn_cpu_run * run, struct ggml_tensor * node) {
     const struct ggml_tensor * a = node->src[0];
     const int swapped = tn_param_i32(node, 1) != 0;
-    struct glu s = { .y = tn_operand_of(node), .map = *maps[tn_param_i32(node, 0)] };
+    struct glu s = { .y = tn_operand_of(node), .map = maps[tn_param_i32(node, 0)] };
     s.gate = node->src[1] ? tn_operand_of(a) : half_of(a, swapped);
     s.up = node->src[1] ? tn_operand_of(node->src[1]) : half_of(a, !swapped);
     for (int i = 0; i < 2; i++)

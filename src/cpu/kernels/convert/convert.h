@@ -12,11 +12,11 @@
 
 #include "cpu/kernels/rows.h"
 
-extern void (*_Atomic tn_convert_f16_f32)(int64_t n, float * y, const uint16_t * x);
-extern void (*_Atomic tn_convert_bf16_f32)(int64_t n, float * y, const uint16_t * x);
+TN_PROCEDURE(convert_f16_f32, (int64_t n, float * y, const uint16_t * x), (n, y, x))
+TN_PROCEDURE(convert_bf16_f32, (int64_t n, float * y, const uint16_t * x), (n, y, x))
 void tn_convert_i32_f32(int64_t n, float * y, const int32_t * x);
-extern void (*_Atomic tn_convert_f32_f16)(int64_t n, uint16_t * y, const float * x);
-extern void (*_Atomic tn_convert_f32_bf16)(int64_t n, uint16_t * y, const float * x);
+TN_PROCEDURE(convert_f32_f16, (int64_t n, uint16_t * y, const float * x), (n, y, x))
+TN_PROCEDURE(convert_f32_bf16, (int64_t n, uint16_t * y, const float * x), (n, y, x))
 void tn_convert_f32_i32(int64_t n, int32_t * y, const float * x);
 
 // n elements of `size` bytes, y_stride and x_stride bytes apart.

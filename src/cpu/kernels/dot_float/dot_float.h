@@ -10,7 +10,7 @@
 
 #include "cpu/kernels/rows.h"
 
-extern float (*_Atomic tn_dot_float)(int64_t n, const float * x, const float * y);
+TN_FUNCTION(float, dot_float, (int64_t n, const float * x, const float * y), (n, x, y))
 
 #define TN_ROW              TN_KERNEL
 #define TN_SCALAR(function) TN_KERNEL(scalar, function)

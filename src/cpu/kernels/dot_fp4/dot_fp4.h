@@ -10,8 +10,8 @@
 
 #include "cpu/kernels/rows.h"
 
-extern float (*_Atomic tn_dot_fp4_mxfp4_q8_0)(int64_t n, const void * x, const void * y);
-extern float (*_Atomic tn_dot_fp4_nvfp4_q8_0)(int64_t n, const void * x, const void * y);
+TN_FUNCTION(float, dot_fp4_mxfp4_q8_0, (int64_t n, const void * x, const void * y), (n, x, y))
+TN_FUNCTION(float, dot_fp4_nvfp4_q8_0, (int64_t n, const void * x, const void * y), (n, x, y))
 
 #define TN_ROW              TN_KERNEL
 #define TN_SCALAR(function) TN_KERNEL(scalar, function)

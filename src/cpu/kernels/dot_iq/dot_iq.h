@@ -10,15 +10,15 @@
 
 #include "cpu/kernels/rows.h"
 
-extern float (*_Atomic tn_dot_iq_iq1_s_q8_k)(int64_t n, const void * x, const void * y);
-extern float (*_Atomic tn_dot_iq_iq1_m_q8_k)(int64_t n, const void * x, const void * y);
-extern float (*_Atomic tn_dot_iq_iq2_xxs_q8_k)(int64_t n, const void * x, const void * y);
-extern float (*_Atomic tn_dot_iq_iq2_xs_q8_k)(int64_t n, const void * x, const void * y);
-extern float (*_Atomic tn_dot_iq_iq2_s_q8_k)(int64_t n, const void * x, const void * y);
-extern float (*_Atomic tn_dot_iq_iq3_xxs_q8_k)(int64_t n, const void * x, const void * y);
-extern float (*_Atomic tn_dot_iq_iq3_s_q8_k)(int64_t n, const void * x, const void * y);
-extern float (*_Atomic tn_dot_iq_iq4_xs_q8_k)(int64_t n, const void * x, const void * y);
-extern float (*_Atomic tn_dot_iq_iq4_nl_q8_0)(int64_t n, const void * x, const void * y);
+TN_FUNCTION(float, dot_iq_iq1_s_q8_k, (int64_t n, const void * x, const void * y), (n, x, y))
+TN_FUNCTION(float, dot_iq_iq1_m_q8_k, (int64_t n, const void * x, const void * y), (n, x, y))
+TN_FUNCTION(float, dot_iq_iq2_xxs_q8_k, (int64_t n, const void * x, const void * y), (n, x, y))
+TN_FUNCTION(float, dot_iq_iq2_xs_q8_k, (int64_t n, const void * x, const void * y), (n, x, y))
+TN_FUNCTION(float, dot_iq_iq2_s_q8_k, (int64_t n, const void * x, const void * y), (n, x, y))
+TN_FUNCTION(float, dot_iq_iq3_xxs_q8_k, (int64_t n, const void * x, const void * y), (n, x, y))
+TN_FUNCTION(float, dot_iq_iq3_s_q8_k, (int64_t n, const void * x, const void * y), (n, x, y))
+TN_FUNCTION(float, dot_iq_iq4_xs_q8_k, (int64_t n, const void * x, const void * y), (n, x, y))
+TN_FUNCTION(float, dot_iq_iq4_nl_q8_0, (int64_t n, const void * x, const void * y), (n, x, y))
 
 #define TN_ROW              TN_KERNEL
 #define TN_SCALAR(function) TN_KERNEL(scalar, function)

@@ -10,13 +10,13 @@
 
 #include "cpu/kernels/rows.h"
 
-extern float (*_Atomic tn_dot_k_q2_k_q8_k)(int64_t n, const void * x, const void * y);
-extern float (*_Atomic tn_dot_k_q3_k_q8_k)(int64_t n, const void * x, const void * y);
-extern float (*_Atomic tn_dot_k_q4_k_q8_k)(int64_t n, const void * x, const void * y);
-extern float (*_Atomic tn_dot_k_q5_k_q8_k)(int64_t n, const void * x, const void * y);
-extern float (*_Atomic tn_dot_k_q6_k_q8_k)(int64_t n, const void * x, const void * y);
-extern float (*_Atomic tn_dot_k_tq1_0_q8_k)(int64_t n, const void * x, const void * y);
-extern float (*_Atomic tn_dot_k_tq2_0_q8_k)(int64_t n, const void * x, const void * y);
+TN_FUNCTION(float, dot_k_q2_k_q8_k, (int64_t n, const void * x, const void * y), (n, x, y))
+TN_FUNCTION(float, dot_k_q3_k_q8_k, (int64_t n, const void * x, const void * y), (n, x, y))
+TN_FUNCTION(float, dot_k_q4_k_q8_k, (int64_t n, const void * x, const void * y), (n, x, y))
+TN_FUNCTION(float, dot_k_q5_k_q8_k, (int64_t n, const void * x, const void * y), (n, x, y))
+TN_FUNCTION(float, dot_k_q6_k_q8_k, (int64_t n, const void * x, const void * y), (n, x, y))
+TN_FUNCTION(float, dot_k_tq1_0_q8_k, (int64_t n, const void * x, const void * y), (n, x, y))
+TN_FUNCTION(float, dot_k_tq2_0_q8_k, (int64_t n, const void * x, const void * y), (n, x, y))
 
 #define TN_ROW              TN_KERNEL
 #define TN_SCALAR(function) TN_KERNEL(scalar, function)

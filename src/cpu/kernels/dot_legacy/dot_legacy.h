@@ -10,13 +10,13 @@
 
 #include "cpu/kernels/rows.h"
 
-extern float (*_Atomic tn_dot_legacy_q4_0_q8_0)(int64_t n, const void * x, const void * y);
-extern float (*_Atomic tn_dot_legacy_q4_1_q8_1)(int64_t n, const void * x, const void * y);
-extern float (*_Atomic tn_dot_legacy_q5_0_q8_0)(int64_t n, const void * x, const void * y);
-extern float (*_Atomic tn_dot_legacy_q5_1_q8_1)(int64_t n, const void * x, const void * y);
-extern float (*_Atomic tn_dot_legacy_q8_0_q8_0)(int64_t n, const void * x, const void * y);
-extern float (*_Atomic tn_dot_legacy_q1_0_q8_0)(int64_t n, const void * x, const void * y);
-extern float (*_Atomic tn_dot_legacy_q2_0_q8_0)(int64_t n, const void * x, const void * y);
+TN_FUNCTION(float, dot_legacy_q4_0_q8_0, (int64_t n, const void * x, const void * y), (n, x, y))
+TN_FUNCTION(float, dot_legacy_q4_1_q8_1, (int64_t n, const void * x, const void * y), (n, x, y))
+TN_FUNCTION(float, dot_legacy_q5_0_q8_0, (int64_t n, const void * x, const void * y), (n, x, y))
+TN_FUNCTION(float, dot_legacy_q5_1_q8_1, (int64_t n, const void * x, const void * y), (n, x, y))
+TN_FUNCTION(float, dot_legacy_q8_0_q8_0, (int64_t n, const void * x, const void * y), (n, x, y))
+TN_FUNCTION(float, dot_legacy_q1_0_q8_0, (int64_t n, const void * x, const void * y), (n, x, y))
+TN_FUNCTION(float, dot_legacy_q2_0_q8_0, (int64_t n, const void * x, const void * y), (n, x, y))
 
 #define TN_ROW              TN_KERNEL
 #define TN_SCALAR(function) TN_KERNEL(scalar, function)

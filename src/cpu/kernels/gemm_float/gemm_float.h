@@ -28,12 +28,13 @@ struct tn_gemm_size {
     int n_rows, n_cols;
 };
 
-extern void (*_Atomic tn_gemm_float_tile)(int64_t n, const struct tn_gemm_size * size,
-                                          const float * const a[TN_GEMM_ROWS], const float * panel,
-                                          float out[TN_GEMM_ROWS * TN_GEMM_COLS]);
+TN_PROCEDURE(gemm_float_tile,
+             (int64_t n, const struct tn_gemm_size * size, const float * const a[TN_GEMM_ROWS],
+              const float * panel, float out[TN_GEMM_ROWS * TN_GEMM_COLS]),
+             (n, size, a, panel, out))
 
 // y[i] += factor * x[i]
-extern void (*_Atomic tn_gemm_float_axpy)(int64_t n, float * y, const float * x, float factor);
+TN_PROCEDURE(gemm_float_axpy, (int64_t n, float * y, const float * x, float factor), (n, y, x, factor))
 
 #define TN_ROW              TN_KERNEL
 #define TN_SCALAR(function) TN_KERNEL(scalar, function)

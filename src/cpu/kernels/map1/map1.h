@@ -11,7 +11,7 @@
 #include "cpu/kernels/rows.h"
 
 #define TN_MAP1(name, value)                                                                                 \
-    extern void (*_Atomic tn_map1_##name)(int64_t n, float * y, const float * x, const float * p);
+    TN_PROCEDURE(map1_##name, (int64_t n, float * y, const float * x, const float * p), (n, y, x, p))
 #include "cpu/kernels/map1/formulas.def"
 #undef TN_MAP1
 

@@ -11,8 +11,8 @@
 #include "cpu/kernels/rows.h"
 
 #define TN_MAP2(name, value)                                                                                 \
-    extern void (*_Atomic tn_map2_##name)(int64_t n, float * y, const float * a, const float * b,            \
-                                          const float * p);
+    TN_PROCEDURE(map2_##name, (int64_t n, float * y, const float * a, const float * b, const float * p),     \
+                 (n, y, a, b, p))
 #include "cpu/kernels/map2/formulas.def"
 #undef TN_MAP2
 

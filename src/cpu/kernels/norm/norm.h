@@ -10,12 +10,13 @@
 #include "cpu/kernels/rows.h"
 
 // y[i] = (x[i] - center) * factor, in double: a mean rounded to f32 would show where the variance is small.
-extern void (*_Atomic tn_norm_center)(int64_t n, float * y, const float * x, double center, double factor);
+TN_PROCEDURE(norm_center, (int64_t n, float * y, const float * x, double center, double factor),
+             (n, y, x, center, factor))
 // y[i] = x[i] * factor
-extern void (*_Atomic tn_norm_scale)(int64_t n, float * y, const float * x, float factor);
+TN_PROCEDURE(norm_scale, (int64_t n, float * y, const float * x, float factor), (n, y, x, factor))
 // y[i] = (g[i] - x[i] * slope) * factor, in double
-extern void (*_Atomic tn_norm_back)(int64_t n, float * y, const float * g, const float * x, double slope,
-                                    double factor);
+TN_PROCEDURE(norm_back, (int64_t n, float * y, const float * g, const float * x, double slope, double factor),
+             (n, y, g, x, slope, factor))
 
 #define TN_ROW              TN_KERNEL
 #define TN_SCALAR(function) TN_KERNEL(scalar, function)

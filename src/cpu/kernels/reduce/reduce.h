@@ -11,13 +11,13 @@
 
 #include "cpu/kernels/rows.h"
 
-extern double (*_Atomic tn_reduce_sum)(int64_t n, const float * x);
-extern double (*_Atomic tn_reduce_sum_sqr)(int64_t n, const float * x);
-extern double (*_Atomic tn_reduce_dot)(int64_t n, const float * x, const float * y);
+TN_FUNCTION(double, reduce_sum, (int64_t n, const float * x), (n, x))
+TN_FUNCTION(double, reduce_sum_sqr, (int64_t n, const float * x), (n, x))
+TN_FUNCTION(double, reduce_dot, (int64_t n, const float * x, const float * y), (n, x, y))
 // Sum of (x[i] - center)^2, the differences in double.
-extern double (*_Atomic tn_reduce_sum_dev)(int64_t n, const float * x, double center);
+TN_FUNCTION(double, reduce_sum_dev, (int64_t n, const float * x, double center), (n, x, center))
 // -INFINITY for n = 0. A NaN is passed over.
-extern float (*_Atomic tn_reduce_max)(int64_t n, const float * x);
+TN_FUNCTION(float, reduce_max, (int64_t n, const float * x), (n, x))
 
 #define TN_ROW              TN_KERNEL
 #define TN_SCALAR(function) TN_KERNEL(scalar, function)

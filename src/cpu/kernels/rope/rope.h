@@ -11,9 +11,9 @@
 #include "cpu/kernels/rows.h"
 
 // Pair m: elements 2m and 2m + 1.
-extern void (*_Atomic tn_rope_adjacent)(int64_t n, float * y, const float * x, const float * turn);
+TN_PROCEDURE(rope_adjacent, (int64_t n, float * y, const float * x, const float * turn), (n, y, x, turn))
 // Pair m: elements m and m + n.
-extern void (*_Atomic tn_rope_halves)(int64_t n, float * y, const float * x, const float * turn);
+TN_PROCEDURE(rope_halves, (int64_t n, float * y, const float * x, const float * turn), (n, y, x, turn))
 
 #define TN_ROW              TN_KERNEL
 #define TN_SCALAR(function) TN_KERNEL(scalar, function)

@@ -11,12 +11,12 @@
 
 // y[i] = exp(x[i] - max); the result is their sum, in the order of kernels/reduce. Errors of exp
 // stay below 2 units in the last place.
-extern double (*_Atomic tn_softmax_exp)(int64_t n, float * y, const float * x, float max);
+TN_FUNCTION(double, softmax_exp, (int64_t n, float * y, const float * x, float max), (n, y, x, max))
 // y[i] *= factor
-extern void (*_Atomic tn_softmax_scale)(int64_t n, float * y, float factor);
+TN_PROCEDURE(softmax_scale, (int64_t n, float * y, float factor), (n, y, factor))
 // y[i] = scale * p[i] * (g[i] - sum), in double
-extern void (*_Atomic tn_softmax_back)(int64_t n, float * y, const float * g, const float * p, double sum,
-                                       double scale);
+TN_PROCEDURE(softmax_back, (int64_t n, float * y, const float * g, const float * p, double sum, double scale),
+             (n, y, g, p, sum, scale))
 
 #define TN_ROW              TN_KERNEL
 #define TN_SCALAR(function) TN_KERNEL(scalar, function)
