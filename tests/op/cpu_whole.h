@@ -14,8 +14,8 @@ static cpu_whole_fn cpu_whole_fill;
 static inline double cpu_whole_value(const struct ggml_tensor * node, const int64_t * i) {
     static int check;
     static double values[1 << 16];
-    if (check != cpu_checks) {
-        check = cpu_checks;
+    if (check != oracle_checks) {
+        check = oracle_checks;
         assert_true(ggml_nelements(node) <= 1 << 16);
         for (int64_t k = 0, at[4] = { 0 }; k < ggml_nelements(node); k++, cpu_next(node, at))
             values[k] = cpu_get(node, at[0], at[1], at[2], at[3]);

@@ -18,21 +18,8 @@ static const struct {
     { GGML_OP_DIV, ggml_div, ggml_div_inplace },
 };
 
-static double oracle(const struct ggml_tensor * node, const int64_t * i) {
-    const struct ggml_tensor * b = node->src[1];
-    const double x = cpu_get(node->src[0], i[0], i[1], i[2], i[3]);
-    const double y = cpu_get(b, i[0] % b->ne[0], i[1] % b->ne[1], i[2] % b->ne[2], i[3] % b->ne[3]);
-    switch (node->op) {
-    case GGML_OP_ADD1:
-    case GGML_OP_ADD: return x + y;
-    case GGML_OP_SUB: return x - y;
-    case GGML_OP_MUL: return x * y;
-    default: return x / y;
-    }
-}
-
 // Half an ulp of the f32 in between, and then the result's own rounding.
-static const struct cpu_oracle exact = { oracle, 0x1p-24, 0.0 };
+static const struct cpu_oracle exact = { oracle_binary, 0x1p-24, 0.0 };
 
 static const int64_t shapes[][2][4] = {
     { { 1, 1, 1, 1 }, { 1, 1, 1, 1 } },       { { 7, 5, 3, 2 }, { 7, 5, 3, 2 } },
@@ -96,7 +83,8 @@ static void a_sum_of_quantised_rows(void ** state) {
     const int64_t ne[] = { 1088, 3, 2, 1 };
     struct ggml_tensor * a = cpu_source(&t, GGML_TYPE_Q8_0, ne, CPU_DENSE, -2.0f, 2.0f);
     struct ggml_tensor * b = cpu_source(&t, GGML_TYPE_F32, ne, CPU_PERMUTED, -2.0f, 2.0f);
-    cpu_check(&t, ggml_add(t.ctx, a, b), (struct cpu_oracle){ oracle, 0x1p-11, 4.0 / 127 / 2 * 1.001 });
+    cpu_check(&t, ggml_add(t.ctx, a, b),
+              (struct cpu_oracle){ oracle_binary, 0x1p-11, 4.0 / 127 / 2 * 1.001 });
     cpu_check(&t, ggml_add_cast(t.ctx, a, b, GGML_TYPE_F32), exact);
     cpu_refused(&t, ggml_mul(t.ctx, a, b), "only f32, f16 and bf16");
     cpu_test_free(&t);
@@ -120,15 +108,9 @@ static void one_value_is_added(void ** state) {
     const int64_t ne[] = { 1088, 3, 2, 1 };
     struct ggml_tensor * q = cpu_source(&t, GGML_TYPE_Q8_0, ne, CPU_DENSE, -2.0f, 2.0f);
     struct ggml_tensor * b = cpu_source(&t, GGML_TYPE_F32, one, CPU_DENSE, -2.0f, 2.0f);
-    cpu_check(&t, ggml_add1(t.ctx, q, b), (struct cpu_oracle){ oracle, 0x1p-11, 4.0 / 127 / 2 * 1.001 });
+    cpu_check(&t, ggml_add1(t.ctx, q, b),
+              (struct cpu_oracle){ oracle_binary, 0x1p-11, 4.0 / 127 / 2 * 1.001 });
     cpu_test_free(&t);
-}
-
-static double silu_back(const struct ggml_tensor * node, const int64_t * i) {
-    const double g = cpu_get(node->src[0], i[0], i[1], i[2], i[3]);
-    const double x = cpu_get(node->src[1], i[0], i[1], i[2], i[3]);
-    const double s = 1.0 / (1.0 + exp(-x));
-    return g * s * (1.0 + x * (1.0 - s));
 }
 
 static void gradients_of_silu(void ** state) {
@@ -142,14 +124,14 @@ static void gradients_of_silu(void ** state) {
         struct ggml_tensor * x = cpu_source(&t, type, ne, (enum cpu_layout)((k + k / 27) % 4), -9.0f, 9.0f);
         struct ggml_tensor * y = ggml_silu_back(t.ctx, g, x);
         assert_int_equal(y->op, GGML_OP_SILU_BACK);
-        cpu_check(&t, y, (struct cpu_oracle){ silu_back, 1e-6, 5e-7 });
+        cpu_check(&t, y, (struct cpu_oracle){ oracle_silu_back, 1e-6, 5e-7 });
         cpu_test_free(&t);
     }
     struct cpu_test t = cpu_test_new(seed);
     const int64_t wide[] = { 300, 1, 1, 1 };
     struct ggml_tensor * g = cpu_source(&t, GGML_TYPE_F32, wide, CPU_DENSE, -2.0f, 2.0f);
     struct ggml_tensor * x = cpu_source(&t, GGML_TYPE_F32, wide, CPU_DENSE, -300.0f, 300.0f);
-    cpu_check(&t, ggml_silu_back(t.ctx, g, x), (struct cpu_oracle){ silu_back, 1e-6, 5e-7 });
+    cpu_check(&t, ggml_silu_back(t.ctx, g, x), (struct cpu_oracle){ oracle_silu_back, 1e-6, 5e-7 });
     cpu_test_free(&t);
 }
 

@@ -2,70 +2,7 @@
 // FLASH_ATTN_EXT on the CPU: heads that share keys, masks, slopes, caps, sinks, K and V of many types.
 #include "cpu_check.h"
 
-static double parameter(const struct ggml_tensor * node, int word) {
-    float f;
-    memcpy(&f, &node->op_params[word], sizeof(f));
-    return (double) f;
-}
-
-static double slope(double max_bias, int64_t n_heads, int64_t h) {
-    if (max_bias == 0.0) return 1.0;
-    const double n = exp2(floor(log2((double) n_heads)));
-    if ((double) h < n) return pow(2.0, -max_bias * (double) (h + 1) / n);
-    return pow(2.0, -max_bias / 2.0 * (2.0 * ((double) h - n) + 1.0) / n);
-}
-
-static double score(const struct ggml_tensor * node, int64_t key, int64_t h, int64_t n, int64_t s) {
-    const struct ggml_tensor * q = node->src[0];
-    const struct ggml_tensor * k = node->src[1];
-    const struct ggml_tensor * m = node->src[3];
-    double w = 0.0;
-    for (int64_t d = 0; d < q->ne[0]; d++)
-        w += cpu_get(q, d, n, h, s) * cpu_get(k, d, key, h / (q->ne[2] / k->ne[2]), s);
-    const double cap = parameter(node, 2);
-    w = cap != 0.0 ? cap * tanh(parameter(node, 0) / cap * w) : parameter(node, 0) * w;
-    if (!m) return w;
-    if (isinf(cpu_get(m, key, n, h % m->ne[2], s % m->ne[3]))) return -INFINITY;
-    return w + slope(parameter(node, 1), q->ne[2], h) * cpu_get(m, key, n, h % m->ne[2], s % m->ne[3]);
-}
-
-// The weights of all keys for one head and query, kept while elements of the same output row are asked for.
-static const double * weights_of(const struct ggml_tensor * node, const int64_t * i) {
-    static int check;
-    static int64_t at[3];
-    static double w[20000];
-    if (check == cpu_checks && memcmp(at, i + 1, sizeof(at)) == 0) return w;
-    check = cpu_checks;
-    memcpy(at, i + 1, sizeof(at));
-    const int64_t n_keys = node->src[2]->ne[1];
-    const double sink = node->src[4] ? cpu_get(node->src[4], i[1], 0, 0, 0) : -INFINITY;
-    double max = sink, sum = 0.0;
-    for (int64_t k = 0; k < n_keys; k++) {
-        w[k] = score(node, k, i[1], i[2], i[3]);
-        max = fmax(max, w[k]);
-    }
-    for (int64_t k = 0; k < n_keys; k++) {
-        w[k] = isinf(max) ? 0.0 : exp(w[k] - max);
-        sum += w[k];
-    }
-    sum += isinf(max) ? 1.0 : exp(sink - max);
-    for (int64_t k = 0; k < n_keys; k++)
-        w[k] /= sum;
-    return w;
-}
-
-static double oracle(const struct ggml_tensor * node, const int64_t * i) {
-    const struct ggml_tensor * v = node->src[2];
-    const double * w = weights_of(node, i);
-    const int64_t head = i[1] / (node->src[0]->ne[2] / v->ne[2]);
-    double out = 0.0;
-    for (int64_t k = 0; k < v->ne[1]; k++) {
-        if (w[k] != 0.0) out += w[k] * cpu_get(v, i[0], k, head, i[3]);
-    }
-    return out;
-}
-
-static const struct cpu_oracle close_to = { oracle, 8e-6, 8e-6 };
+static const struct cpu_oracle close_to = { oracle_attention, 8e-6, 8e-6 };
 
 struct attention {
     int64_t d, dv, n, m, heads, k_heads, v_heads, sequences;
@@ -130,7 +67,7 @@ static void quantised_caches(void ** state) {
         struct cpu_test t = cpu_test_new(seed + (uint64_t) type);
         const enum ggml_type types[] = { (enum ggml_type) type, (enum ggml_type) type };
         struct ggml_tensor * y = build(&t, &a, types, MASK, CPU_PERMUTED);
-        cpu_check(&t, y, (struct cpu_oracle){ oracle, 2e-5, 2e-5 });
+        cpu_check(&t, y, (struct cpu_oracle){ oracle_attention, 2e-5, 2e-5 });
         cpu_test_free(&t);
     }
 }
@@ -191,7 +128,7 @@ static void random_attention(struct cpu_test * t) {
         ggml_flash_attn_ext_add_sinks(y, cpu_source(t, GGML_TYPE_F32, ne, CPU_DENSE, -3.0f, 3.0f));
     }
     if (test_rng_below(&t->rng, 2)) ggml_flash_attn_ext_set_n_kv_max(y, (int32_t) a.m); // a hint
-    cpu_check(t, y, (struct cpu_oracle){ oracle, 2e-5, 2e-5 });
+    cpu_check(t, y, (struct cpu_oracle){ oracle_attention, 2e-5, 2e-5 });
 }
 
 static void all_types_and_layouts(void ** state) {
@@ -268,7 +205,7 @@ static void a_long_cache(void ** state) {
     const struct attention a = { 16, 16, 1, 20000, 2, 1, 1, 1 };
     struct ggml_tensor * y =
         build(&t, &a, (const enum ggml_type[]){ GGML_TYPE_F16, GGML_TYPE_F16 }, 0, CPU_DENSE);
-    cpu_check(&t, y, (struct cpu_oracle){ oracle, 2e-5, 8e-6 });
+    cpu_check(&t, y, (struct cpu_oracle){ oracle_attention, 2e-5, 8e-6 });
     cpu_test_free(&t);
 }
 

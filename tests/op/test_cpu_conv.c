@@ -1,103 +1,7 @@
 // SPDX-License-Identifier: MIT
 // CONV_2D CONV_3D CONV_2D_DW CONV_TRANSPOSE_1D CONV_TRANSPOSE_2D on the CPU.
 #include "cpu_check.h"
-
-// Strides, paddings and dilations of three dimensions; those of missing ones are 1, 0, 1.
-struct window {
-    int s[3], p[3], d[3];
-};
-
-static struct window window_of(const struct ggml_tensor * node) {
-    const int dims = node->op == GGML_OP_CONV_3D ? 3 : 2;
-    struct window w;
-    for (int i = 0; i < 3; i++) {
-        w.s[i] = i < dims ? node->op_params[i] : 1;
-        w.p[i] = i < dims ? node->op_params[dims + i] : 0;
-        w.d[i] = i < dims ? node->op_params[2 * dims + i] : 1;
-    }
-    return w;
-}
-
-static bool is_inside(const struct ggml_tensor * x, const int64_t * at, int dims) {
-    for (int d = 0; d < dims; d++) {
-        if (at[d] < 0 || at[d] >= x->ne[d]) return false;
-    }
-    return true;
-}
-
-static double conv_2d(const struct ggml_tensor * node, const int64_t * i) {
-    const struct ggml_tensor *a = node->src[0], *x = node->src[1];
-    const struct window w = window_of(node);
-    double sum = 0.0;
-    for (int64_t kh = 0; kh < a->ne[1]; kh++) {
-        for (int64_t kw = 0; kw < a->ne[0]; kw++) {
-            const int64_t at[] = { i[0] * w.s[0] + kw * w.d[0] - w.p[0],
-                                   i[1] * w.s[1] + kh * w.d[1] - w.p[1] };
-            for (int64_t c = 0; c < a->ne[2] && is_inside(x, at, 2); c++)
-                sum += cpu_get(a, kw, kh, c, i[2]) * cpu_get(x, at[0], at[1], c, i[3]);
-        }
-    }
-    return sum;
-}
-
-static double conv_2d_dw(const struct ggml_tensor * node, const int64_t * i) {
-    const struct ggml_tensor *a = node->src[0], *x = node->src[1];
-    const struct window w = window_of(node);
-    double sum = 0.0;
-    for (int64_t kh = 0; kh < a->ne[1]; kh++) {
-        for (int64_t kw = 0; kw < a->ne[0]; kw++) {
-            const int64_t at[] = { i[0] * w.s[0] + kw * w.d[0] - w.p[0],
-                                   i[1] * w.s[1] + kh * w.d[1] - w.p[1] };
-            if (is_inside(x, at, 2))
-                sum += cpu_get(a, kw, kh, 0, i[2]) * cpu_get(x, at[0], at[1], i[2], i[3]);
-        }
-    }
-    return sum;
-}
-
-static double conv_3d(const struct ggml_tensor * node, const int64_t * i) {
-    const struct ggml_tensor *a = node->src[0], *x = node->src[1];
-    const struct window w = window_of(node);
-    const int64_t ic = node->op_params[9], oc = node->op_params[11];
-    double sum = 0.0;
-    for (int64_t k = 0; k < a->ne[0] * a->ne[1] * a->ne[2]; k++) {
-        const int64_t at_a[] = { k % a->ne[0], k / a->ne[0] % a->ne[1], k / a->ne[0] / a->ne[1] };
-        int64_t at[3];
-        for (int d = 0; d < 3; d++)
-            at[d] = i[d] * w.s[d] + at_a[d] * w.d[d] - w.p[d];
-        for (int64_t c = 0; c < ic && is_inside(x, at, 3); c++) {
-            sum += cpu_get(a, at_a[0], at_a[1], at_a[2], i[3] % oc * ic + c) *
-                   cpu_get(x, at[0], at[1], at[2], i[3] / oc * ic + c);
-        }
-    }
-    return sum;
-}
-
-static double transposed_1d(const struct ggml_tensor * node, const int64_t * i) {
-    const struct ggml_tensor *a = node->src[0], *x = node->src[1];
-    double sum = 0.0;
-    for (int64_t l = 0; l < x->ne[0]; l++) {
-        const int64_t k = i[0] - l * node->op_params[0];
-        for (int64_t c = 0; c < a->ne[2] && k >= 0 && k < a->ne[0]; c++)
-            sum += cpu_get(a, k, i[1], c, 0) * cpu_get(x, l, c, 0, 0);
-    }
-    return sum;
-}
-
-static double transposed_2d(const struct ggml_tensor * node, const int64_t * i) {
-    const struct ggml_tensor *a = node->src[0], *x = node->src[1];
-    const int64_t stride = node->op_params[0];
-    double sum = 0.0;
-    for (int64_t ky = 0; ky < a->ne[1]; ky++) {
-        for (int64_t kx = 0; kx < a->ne[0]; kx++) {
-            const int64_t at[] = { (i[0] - kx) / stride, (i[1] - ky) / stride };
-            if (i[0] < kx || i[1] < ky || (i[0] - kx) % stride || (i[1] - ky) % stride) continue;
-            for (int64_t c = 0; c < a->ne[3] && is_inside(x, at, 2); c++)
-                sum += cpu_get(a, kx, ky, i[2], c) * cpu_get(x, at[0], at[1], c, i[3]);
-        }
-    }
-    return sum;
-}
+#include "draw_window.h"
 
 // Sums of up to some ten thousand products of numbers up to 1.
 static struct cpu_oracle close_to(double (*value)(const struct ggml_tensor * node, const int64_t * i)) {
@@ -108,19 +12,6 @@ static const enum ggml_type types[] = { GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_
 
 static int below(struct cpu_test * t, int64_t n) {
     return (int) test_rng_below(&t->rng, n);
-}
-
-// Such that the kernel fits at least once.
-static struct window random_window(struct cpu_test * t, const int64_t * kernel, const int64_t * in) {
-    struct window w;
-    for (int i = 0; i < 3; i++) {
-        w.s[i] = 1 + below(t, 3);
-        w.d[i] = 1 + below(t, 3);
-        w.p[i] = below(t, 3);
-        const int64_t span = (kernel[i] - 1) * w.d[i] + 1;
-        if (span > in[i] + 2 * w.p[i]) w.p[i] = (int) (span - in[i] + 1) / 2;
-    }
-    return w;
 }
 
 // In memory the channels come first.
@@ -153,11 +44,11 @@ static void images_under_kernels(void ** state) {
         const int64_t kernel[] = { 1 + below(&t, 4), 1 + below(&t, 4), in[2], 1 + below(&t, k % 4 ? 7 : 70) };
         struct ggml_tensor * x = data(&t, in, k / IMAGES / 3 % LAYOUTS);
         struct ggml_tensor * a = cpu_source(&t, types[k / IMAGES % 3], kernel, CPU_DENSE, -1.0f, 1.0f);
-        const struct window w = random_window(&t, (const int64_t[]){ kernel[0], kernel[1], 1 }, in);
+        const struct oracle_window w = draw_window(&t.rng, (const int64_t[]){ kernel[0], kernel[1], 1 }, in);
         struct ggml_tensor * y =
             ggml_conv_2d_direct(t.ctx, a, x, w.s[0], w.s[1], w.p[0], w.p[1], w.d[0], w.d[1]);
         assert_int_equal(y->op, GGML_OP_CONV_2D);
-        cpu_check(&t, y, close_to(conv_2d));
+        cpu_check(&t, y, close_to(oracle_conv_2d));
         cpu_test_free(&t);
     }
 }
@@ -174,11 +65,11 @@ static void volumes_under_kernels(void ** state) {
         struct ggml_tensor * x =
             data(&t, (const int64_t[]){ in[0], in[1], in[2], ic * n }, k / 12 % CPU_LAYOUTS);
         struct ggml_tensor * a = cpu_source(&t, types[k / 4 % 3], kernel, CPU_DENSE, -1.0f, 1.0f);
-        const struct window w = random_window(&t, kernel, in);
+        const struct oracle_window w = draw_window(&t.rng, kernel, in);
         struct ggml_tensor * y = ggml_conv_3d_direct(t.ctx, a, x, w.s[0], w.s[1], w.s[2], w.p[0], w.p[1],
                                                      w.p[2], w.d[0], w.d[1], w.d[2], ic, n, oc);
         assert_int_equal(y->op, GGML_OP_CONV_3D);
-        cpu_check(&t, y, close_to(conv_3d));
+        cpu_check(&t, y, close_to(oracle_conv_3d));
         cpu_test_free(&t);
     }
 }
@@ -202,12 +93,12 @@ static void channels_under_their_own_kernels(void ** state) {
                 : ggml_permute(t.ctx, cpu_source(&t, types[k / IMAGES % 3], turned, CPU_DENSE, -1.0f, 1.0f),
                                3, 0, 1, 2);
         a->op = GGML_OP_NONE;
-        const struct window w = random_window(&t, (const int64_t[]){ kernel[0], kernel[1], 1 }, in);
+        const struct oracle_window w = draw_window(&t.rng, (const int64_t[]){ kernel[0], kernel[1], 1 }, in);
         struct ggml_tensor * y =
             ggml_conv_2d_dw_direct(t.ctx, a, x, w.s[0], w.s[1], w.p[0], w.p[1], w.d[0], w.d[1]);
         assert_int_equal(y->op, GGML_OP_CONV_2D_DW);
         if (ggml_is_contiguous_channels(x)) assert_int_equal(y->nb[2], sizeof(float));
-        cpu_check(&t, y, close_to(conv_2d_dw));
+        cpu_check(&t, y, close_to(oracle_conv_2d_dw));
         cpu_test_free(&t);
     }
 }
@@ -226,7 +117,7 @@ static void kernels_laid_down_in_rows(void ** state) {
         struct ggml_tensor * x = data(&t, (const int64_t[]){ s[0], s[1], 1, 1 }, layout);
         struct ggml_tensor * y = ggml_conv_transpose_1d(t.ctx, a, x, 1 + below(&t, 9), 0, 1);
         assert_int_equal(y->op, GGML_OP_CONV_TRANSPOSE_1D);
-        cpu_check(&t, y, close_to(transposed_1d));
+        cpu_check(&t, y, close_to(oracle_conv_transpose_1d));
         cpu_test_free(&t);
     }
 }
@@ -244,7 +135,7 @@ static void kernels_laid_down_in_planes(void ** state) {
                                             (enum cpu_layout)(layout % CPU_LAYOUTS), -1.0f, 1.0f);
         struct ggml_tensor * y = ggml_conv_transpose_2d_p0(t.ctx, a, x, 1 + below(&t, 3));
         assert_int_equal(y->op, GGML_OP_CONV_TRANSPOSE_2D);
-        cpu_check(&t, y, close_to(transposed_2d));
+        cpu_check(&t, y, close_to(oracle_conv_transpose_2d));
         cpu_test_free(&t);
     }
 }
@@ -258,11 +149,11 @@ static void data_is_not_rounded_to_the_kernel(void ** state) {
     struct ggml_tensor * a = cpu_source(&t, GGML_TYPE_F16, kernel, CPU_DENSE, 0.5f, 1.0f);
     struct ggml_tensor * dw = cpu_source(&t, GGML_TYPE_F16, flat, CPU_DENSE, 0.5f, 1.0f);
     cpu_check(&t, ggml_conv_2d_direct(t.ctx, a, x, 1, 1, 0, 0, 1, 1),
-              (struct cpu_oracle){ conv_2d, 1e-6, 1e25 });
+              (struct cpu_oracle){ oracle_conv_2d, 1e-6, 1e25 });
     cpu_check(&t, ggml_conv_2d_dw_direct(t.ctx, dw, x, 1, 1, 0, 0, 1, 1),
-              (struct cpu_oracle){ conv_2d_dw, 1e-6, 1e25 });
+              (struct cpu_oracle){ oracle_conv_2d_dw, 1e-6, 1e25 });
     cpu_check(&t, ggml_conv_transpose_2d_p0(t.ctx, a, x, 2),
-              (struct cpu_oracle){ transposed_2d, 1e-6, 1e25 });
+              (struct cpu_oracle){ oracle_conv_transpose_2d, 1e-6, 1e25 });
     cpu_test_free(&t);
 }
 
@@ -276,8 +167,8 @@ static void nothing_gives_zeros(void ** state) {
         cpu_source(&t, GGML_TYPE_F32, (const int64_t[]){ 2, 2, 0, 3 }, CPU_DENSE, -1.0f, 1.0f);
     struct ggml_tensor * b =
         cpu_source(&t, GGML_TYPE_F16, (const int64_t[]){ 2, 2, 3, 0 }, CPU_DENSE, -1.0f, 1.0f);
-    cpu_check(&t, ggml_conv_2d_direct(t.ctx, a, x, 1, 1, 0, 0, 1, 1), close_to(conv_2d));
-    cpu_check(&t, ggml_conv_transpose_2d_p0(t.ctx, b, x, 2), close_to(transposed_2d));
+    cpu_check(&t, ggml_conv_2d_direct(t.ctx, a, x, 1, 1, 0, 0, 1, 1), close_to(oracle_conv_2d));
+    cpu_check(&t, ggml_conv_transpose_2d_p0(t.ctx, b, x, 2), close_to(oracle_conv_transpose_2d));
     cpu_test_free(&t);
 }
 

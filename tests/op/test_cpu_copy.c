@@ -2,34 +2,7 @@
 // DUP CPY CONT REPEAT CONCAT on the CPU: what only moves elements must keep their bits. REPEAT_BACK sums.
 #include "cpu_check.h"
 
-// Element number `index` in row-major order.
-static double element(const struct ggml_tensor * x, int64_t index) {
-    const int64_t row = index / x->ne[0];
-    const int64_t i3 = row / x->ne[1] / x->ne[2];
-    return cpu_get(x, index % x->ne[0], row % x->ne[1], row / x->ne[1] % x->ne[2], i3);
-}
-
-static double copied(const struct ggml_tensor * node, const int64_t * i) {
-    const int64_t row = (i[3] * node->ne[2] + i[2]) * node->ne[1] + i[1];
-    const double v = element(node->src[0], row * node->ne[0] + i[0]);
-    return node->type == GGML_TYPE_I32 ? trunc(v) : v;
-}
-
-static double repeated(const struct ggml_tensor * node, const int64_t * i) {
-    const struct ggml_tensor * x = node->src[0];
-    return cpu_get(x, i[0] % x->ne[0], i[1] % x->ne[1], i[2] % x->ne[2], i[3] % x->ne[3]);
-}
-
-static double joined(const struct ggml_tensor * node, const int64_t * i) {
-    const int dim = node->op_params[0];
-    const int64_t split = node->src[0]->ne[dim];
-    int64_t at[] = { i[0], i[1], i[2], i[3] };
-    const struct ggml_tensor * x = node->src[i[dim] < split ? 0 : 1];
-    if (i[dim] >= split) at[dim] -= split;
-    return cpu_get(x, at[0], at[1], at[2], at[3]);
-}
-
-static const struct cpu_oracle exact_copy = { copied, 0.0, 0.0 };
+static const struct cpu_oracle exact_copy = { oracle_copy, 0.0, 0.0 };
 
 static const int64_t shapes[][4] = {
     { 1, 1, 1, 1 }, { 32, 5, 3, 2 }, { 7, 6, 5, 2 }, { 1056, 3, 1, 2 }, { 64, 4, 0, 1 }, { 3, 700, 1, 1 },
@@ -110,7 +83,7 @@ static void rows_are_encoded(void ** state) {
     struct cpu_test t = cpu_test_new(test_seed());
     const int64_t ne[] = { 48, 64, 2, 1 };
     // Half a step, and the rounding of the scale to f16.
-    const struct cpu_oracle near_to = { copied, 0x1p-11, 2.0 / 127 / 2 * 1.001 };
+    const struct cpu_oracle near_to = { oracle_copy, 0x1p-11, 2.0 / 127 / 2 * 1.001 };
     struct ggml_tensor * x = cpu_source(&t, GGML_TYPE_F32, ne, CPU_TURNED, -2.0f, 2.0f);
     struct ggml_tensor * into = ggml_new_tensor_2d(t.ctx, GGML_TYPE_Q8_0, 96, 64);
     cpu_check(&t, ggml_cpy(t.ctx, x, into), near_to);
@@ -156,23 +129,9 @@ static void repeats(void ** state) {
         struct ggml_tensor * y =
             ggml_repeat_4d(t.ctx, x, ne[0] * n[0], ne[1] * n[1], ne[2] * n[2], ne[3] * n[3]);
         assert_int_equal(y->op, GGML_OP_REPEAT);
-        cpu_check(&t, y, (struct cpu_oracle){ repeated, 0.0, 0.0 });
+        cpu_check(&t, y, (struct cpu_oracle){ oracle_repeat, 0.0, 0.0 });
         cpu_test_free(&t);
     }
-}
-
-static double summed(const struct ggml_tensor * node, const int64_t * i) {
-    const struct ggml_tensor * x = node->src[0];
-    double sum = 0.0;
-    for (int64_t i3 = i[3]; i3 < x->ne[3]; i3 += node->ne[3]) {
-        for (int64_t i2 = i[2]; i2 < x->ne[2]; i2 += node->ne[2]) {
-            for (int64_t i1 = i[1]; i1 < x->ne[1]; i1 += node->ne[1]) {
-                for (int64_t i0 = i[0]; i0 < x->ne[0]; i0 += node->ne[0])
-                    sum += cpu_get(x, i0, i1, i2, i3);
-            }
-        }
-    }
-    return sum;
 }
 
 static void repeats_are_summed(void ** state) {
@@ -190,7 +149,7 @@ static void repeats_are_summed(void ** state) {
         struct ggml_tensor * like = ggml_new_tensor_4d(t.ctx, GGML_TYPE_F32, ne[0], ne[1], ne[2], ne[3]);
         struct ggml_tensor * y = ggml_repeat_back(t.ctx, x, like);
         assert_int_equal(y->op, GGML_OP_REPEAT_BACK);
-        cpu_check(&t, y, (struct cpu_oracle){ summed, 0x1p-24, 1e-9 });
+        cpu_check(&t, y, (struct cpu_oracle){ oracle_repeat_back, 0x1p-24, 1e-9 });
         cpu_test_free(&t);
     }
 }
@@ -201,7 +160,7 @@ static void the_sum_of_nothing(void ** state) {
     struct cpu_test t = cpu_test_new(1);
     struct ggml_tensor * x = ggml_new_tensor_2d(t.ctx, GGML_TYPE_F32, 0, 5);
     struct ggml_tensor * y = ggml_repeat_back(t.ctx, x, ggml_new_tensor_2d(t.ctx, GGML_TYPE_F32, 3, 5));
-    cpu_check(&t, y, (struct cpu_oracle){ summed, 0.0, 0.0 });
+    cpu_check(&t, y, (struct cpu_oracle){ oracle_repeat_back, 0.0, 0.0 });
     struct ggml_tensor * i = ggml_new_tensor_1d(t.ctx, GGML_TYPE_I32, 4);
     cpu_refused(&t, ggml_repeat_back(t.ctx, i, i), "i32");
     cpu_test_free(&t);
@@ -224,7 +183,7 @@ static void joins(void ** state) {
             cpu_source(&t, types[k % 5], other, (enum cpu_layout)((layout + 1) % 4), -9.0f, 9.0f);
         struct ggml_tensor * y = ggml_concat(t.ctx, a, b, dim);
         assert_int_equal(y->op, GGML_OP_CONCAT);
-        cpu_check(&t, y, (struct cpu_oracle){ joined, 0.0, 0.0 });
+        cpu_check(&t, y, (struct cpu_oracle){ oracle_concat, 0.0, 0.0 });
         cpu_test_free(&t);
     }
 }

@@ -2,20 +2,6 @@
 // ARANGE and TIMESTEP_EMBEDDING on the CPU.
 #include "cpu_check.h"
 
-static double arange(const struct ggml_tensor * node, const int64_t * i) {
-    float p[3];
-    memcpy(p, node->op_params, sizeof(p));
-    return (double) p[0] + (double) p[2] * (double) i[0];
-}
-
-static double embedded(const struct ggml_tensor * node, const int64_t * i) {
-    const int64_t half = node->op_params[0] / 2, j = i[0] % (half ? half : 1);
-    if (i[0] >= 2 * half) return 0.0;
-    const double angle =
-        cpu_get(node->src[0], i[1], 0, 0, 0) * pow(node->op_params[1], -(double) j / (double) half);
-    return i[0] < half ? cos(angle) : sin(angle);
-}
-
 static void steps(void ** state) {
     (void) state;
     static const float rows[][3] = { { 0, 5, 1 }, { 0, 1300, 1 }, { -2.5f, 3, 0.25f }, { 7, 8, 2 } };
@@ -23,7 +9,7 @@ static void steps(void ** state) {
         struct cpu_test t = cpu_test_new(1);
         struct ggml_tensor * y = ggml_arange(t.ctx, rows[k][0], rows[k][1], rows[k][2]);
         assert_int_equal(y->op, GGML_OP_ARANGE);
-        cpu_check(&t, y, (struct cpu_oracle){ arange, 0.0, 0.0 });
+        cpu_check(&t, y, (struct cpu_oracle){ oracle_arange, 0.0, 0.0 });
         cpu_test_free(&t);
     }
 }
@@ -38,7 +24,7 @@ static void embeddings(void ** state) {
         struct ggml_tensor * x = cpu_source(&t, GGML_TYPE_F32, ne, CPU_DENSE, 0.0f, 1000.0f);
         struct ggml_tensor * y = ggml_timestep_embedding(t.ctx, x, dims[k % 5], 10000);
         assert_int_equal(y->op, GGML_OP_TIMESTEP_EMBEDDING);
-        cpu_check(&t, y, (struct cpu_oracle){ embedded, 1e-7, 1e-7 });
+        cpu_check(&t, y, (struct cpu_oracle){ oracle_timestep, 1e-7, 1e-7 });
         cpu_test_free(&t);
     }
 }

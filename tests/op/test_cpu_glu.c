@@ -2,42 +2,7 @@
 // GLU on the CPU: every gate, halves of a row and two tensors, swapped, all float types.
 #include "cpu_check.h"
 
-static double sigmoid(double x) {
-    return 1.0 / (1.0 + exp(-x));
-}
-
-static double parameter(const struct ggml_tensor * node, int word) {
-    float f;
-    memcpy(&f, &node->op_params[word], sizeof(f));
-    return (double) f;
-}
-
-static double gate(const struct ggml_tensor * node, double x, double y) {
-    const double limit = parameter(node, 3);
-    const double low = fmin(x, limit), bound = fmax(-limit, fmin(limit, y));
-    switch (ggml_get_glu_op(node)) {
-    case GGML_GLU_OP_REGLU: return fmax(x, 0.0) * y;
-    case GGML_GLU_OP_GEGLU:
-        return 0.5 * x * (1.0 + tanh(sqrt(2.0 / M_PI) * x * (1.0 + 0.044715 * x * x))) * y;
-    case GGML_GLU_OP_SWIGLU: return x * sigmoid(x) * y;
-    case GGML_GLU_OP_SWIGLU_OAI: return low * sigmoid(parameter(node, 2) * low) * (bound + 1.0);
-    case GGML_GLU_OP_GEGLU_ERF: return 0.5 * x * erfc(-x / sqrt(2.0)) * y;
-    case GGML_GLU_OP_GEGLU_QUICK: return x * sigmoid(1.702 * x) * y;
-    case GGML_GLU_OP_SWIGLU_CLAMP: return low * sigmoid(low) * bound;
-    default: fail_msg("no oracle"); return 0.0;
-    }
-}
-
-static double oracle(const struct ggml_tensor * node, const int64_t * i) {
-    const struct ggml_tensor * a = node->src[0];
-    const struct ggml_tensor * b = node->src[1];
-    if (b) return gate(node, cpu_get(a, i[0], i[1], i[2], i[3]), cpu_get(b, i[0], i[1], i[2], i[3]));
-    const double first = cpu_get(a, i[0], i[1], i[2], i[3]);
-    const double second = cpu_get(a, i[0] + node->ne[0], i[1], i[2], i[3]);
-    return node->op_params[1] ? gate(node, second, first) : gate(node, first, second);
-}
-
-static const struct cpu_oracle close_to = { oracle, 3e-6, 1e-6 };
+static const struct cpu_oracle close_to = { oracle_glu, 3e-6, 1e-6 };
 
 static const int64_t shapes[][4] = {
     { 2, 1, 1, 1 }, { 14, 5, 3, 2 }, { 1300, 3, 1, 2 }, { 4, 300, 1, 1 }, { 6, 0, 1, 1 }

@@ -2,52 +2,6 @@
 // GATED_DELTA_NET and LIGHTNING_INDEXER on the CPU.
 #include "cpu_whole.h"
 
-enum { Q, K, V, GATE, BETA, STATE };
-
-static double shared_at(const struct ggml_tensor * node, int src, const int64_t * i) {
-    const struct ggml_tensor * x = node->src[src];
-    return cpu_get(x, i[0], i[1] % x->ne[1], i[2], i[3] / (node->src[V]->ne[3] / x->ne[3]));
-}
-
-// One token: rows m[j] of one head's state, then y[j]. at: [-, h, t, b]
-static void delta_token(const struct ggml_tensor * node, int64_t h, int64_t t, int64_t b, double * m,
-                        double * y) {
-    const int64_t n = node->src[V]->ne[0];
-    const double beta = cpu_get(node->src[BETA], 0, h, t, b);
-    for (int64_t j = 0; j < n; j++) {
-        double dot = 0.0;
-        for (int64_t i = 0; i < n; i++) {
-            m[j * n + i] *= exp(cpu_get(node->src[GATE], i % node->src[GATE]->ne[0], h, t, b));
-            dot += m[j * n + i] * shared_at(node, K, (const int64_t[]){ i, h, t, b });
-        }
-        const double e = beta * (cpu_get(node->src[V], j, h, t, b) - dot);
-        y[j] = 0.0;
-        for (int64_t i = 0; i < n; i++) {
-            m[j * n + i] += e * shared_at(node, K, (const int64_t[]){ i, h, t, b });
-            y[j] += m[j * n + i] * shared_at(node, Q, (const int64_t[]){ i, h, t, b }) / sqrt((double) n);
-        }
-    }
-}
-
-static void fill_delta(const struct ggml_tensor * node, double * out) {
-    const int64_t n = node->src[V]->ne[0], heads = node->src[V]->ne[1], tokens = node->src[V]->ne[2],
-                  batches = node->src[V]->ne[3], slots = node->op_params[0];
-    double * states = out + n * heads * tokens * batches;
-    static double m[128 * 128];
-    for (int64_t u = 0; u < heads * batches; u++) {
-        const int64_t h = u % heads, b = u / heads;
-        for (int64_t k = 0; k < n * n; k++)
-            m[k] = cpu_get(node->src[STATE], k % n, k / n, h, b);
-        if (tokens == 0) memcpy(states + u * n * n, m, (size_t) (n * n) * sizeof(double));
-        for (int64_t t = 0; t < tokens; t++) {
-            delta_token(node, h, t, b, m, out + n * (h + heads * (t + tokens * b)));
-            const int64_t slot = tokens - 1 - t;
-            if (slot < slots)
-                memcpy(states + (slot * heads * batches + u) * n * n, m, (size_t) (n * n) * sizeof(double));
-        }
-    }
-}
-
 static const struct {
     int64_t n, heads, q_heads, k_heads, tokens, batches, q_batches, k_batches, slots;
     bool each; // a gate for each element
@@ -78,22 +32,9 @@ static void gated_delta_net(void ** state) {
             cpu_source(&t, GGML_TYPE_F32, ne_state, CPU_DENSE, -1.0f, 1.0f), deltas[d].slots);
         if (!ggml_ext_tensor_valid(y)) fail_msg("%s", ggml_ext_last_error());
         assert_int_equal(y->op, GGML_OP_GATED_DELTA_NET);
-        cpu_check_whole(&t, y, fill_delta, 3e-6, 2e-6);
+        cpu_check_whole(&t, y, oracle_gated_delta_net, 3e-6, 2e-6);
         cpu_test_free(&t);
     }
-}
-
-// Its terms may cancel, so what is left carries the rounding of much larger values.
-static double index_value(const struct ggml_tensor * node, const int64_t * at) {
-    const struct ggml_tensor *q = node->src[0], *k = node->src[1], *mask = node->src[3];
-    double sum = cpu_get(mask, at[0], at[1], 0, at[3] % mask->ne[3]);
-    for (int64_t h = 0; h < q->ne[1]; h++) {
-        double dot = 0.0;
-        for (int64_t i = 0; i < q->ne[0]; i++)
-            dot += cpu_get(q, i, h, at[1], at[3]) * cpu_get(k, i, 0, at[0], at[3]);
-        sum += cpu_get(node->src[2], h, at[1], 0, at[3]) * fmax(0.0, dot);
-    }
-    return sum;
 }
 
 static struct ggml_tensor * indexer(struct cpu_test * t, enum ggml_type type, const int64_t * sizes,
@@ -123,7 +64,7 @@ static void lightning_indexer(void ** state) {
         struct ggml_tensor * y = indexer(&t, types[k / 5 % 3], sizes[k % 5], (enum cpu_layout)(k / 15));
         if (!ggml_ext_tensor_valid(y)) fail_msg("%s", ggml_ext_last_error());
         assert_int_equal(y->op, GGML_OP_LIGHTNING_INDEXER);
-        cpu_check(&t, y, (struct cpu_oracle){ index_value, 1e-6, 5e-5 });
+        cpu_check(&t, y, (struct cpu_oracle){ oracle_lightning_indexer, 1e-6, 5e-5 });
         cpu_test_free(&t);
     }
 }
@@ -137,7 +78,7 @@ static void quantised_keys(void ** state) {
         struct cpu_test t = cpu_test_new(seed + (uint64_t) type);
         struct ggml_tensor * y =
             indexer(&t, (enum ggml_type) type, (const int64_t[]){ 256, 3, 2, 35, 1, 1 }, CPU_PADDED);
-        cpu_check(&t, y, (struct cpu_oracle){ index_value, 1e-6, 5e-5 });
+        cpu_check(&t, y, (struct cpu_oracle){ oracle_lightning_indexer, 1e-6, 5e-5 });
         cpu_test_free(&t);
     }
 }

@@ -2,44 +2,6 @@
 // CROSS_ENTROPY_LOSS, its gradient, OPT_STEP_ADAMW and OPT_STEP_SGD on the CPU.
 #include "cpu_check.h"
 
-// log(sum(exp(x))) of a row of logits, kept while the same row is asked for.
-static double log_sum(const struct ggml_tensor * x, int64_t i1, int64_t i2, int64_t i3) {
-    static int check;
-    static int64_t at[3];
-    static double kept;
-    const int64_t row[] = { i1, i2, i3 };
-    if (check == cpu_checks && memcmp(at, row, sizeof(row)) == 0) return kept;
-    check = cpu_checks;
-    memcpy(at, row, sizeof(row));
-    double max = -INFINITY, sum = 0.0;
-    for (int64_t k = 0; k < x->ne[0]; k++)
-        max = fmax(max, cpu_get(x, k, i1, i2, i3));
-    for (int64_t k = 0; k < x->ne[0]; k++)
-        sum += exp(cpu_get(x, k, i1, i2, i3) - max);
-    kept = max + log(sum);
-    return kept;
-}
-
-static double loss(const struct ggml_tensor * node, const int64_t * index) {
-    const struct ggml_tensor * x = node->src[0];
-    (void) index;
-    double sum = 0.0;
-    int64_t i[4] = { 0 };
-    for (int64_t k = 0; k < ggml_nelements(x); k++, cpu_next(x, i)) {
-        const double label = cpu_get(node->src[1], i[0], i[1], i[2], i[3]);
-        if (label == 0.0) continue;
-        sum += label * (cpu_get(x, i[0], i[1], i[2], i[3]) - log_sum(x, i[1], i[2], i[3]));
-    }
-    return -sum / (double) ggml_nrows(x);
-}
-
-static double loss_back(const struct ggml_tensor * node, const int64_t * i) {
-    const struct ggml_tensor * x = node->src[1];
-    const double p = exp(cpu_get(x, i[0], i[1], i[2], i[3]) - log_sum(x, i[1], i[2], i[3]));
-    const double label = cpu_get(node->src[2], i[0], i[1], i[2], i[3]);
-    return (p - label) * cpu_get(node->src[0], 0, 0, 0, 0) / (double) ggml_nrows(x);
-}
-
 static const int64_t shapes[][4] = { { 1, 1, 1, 1 }, { 10, 7, 1, 1 }, { 1300, 3, 2, 1 }, { 5, 400, 1, 2 } };
 
 static void losses(void ** state) {
@@ -58,8 +20,8 @@ static void losses(void ** state) {
         struct ggml_tensor * back = ggml_cross_entropy_loss_back(t.ctx, g, x, labels);
         assert_int_equal(y->op, GGML_OP_CROSS_ENTROPY_LOSS);
         assert_int_equal(back->op, GGML_OP_CROSS_ENTROPY_LOSS_BACK);
-        cpu_check(&t, y, (struct cpu_oracle){ loss, 2e-6, 1e-7 });
-        cpu_check(&t, back, (struct cpu_oracle){ loss_back, 2e-6, 1e-7 });
+        cpu_check(&t, y, (struct cpu_oracle){ oracle_cross_entropy, 2e-6, 1e-7 });
+        cpu_check(&t, back, (struct cpu_oracle){ oracle_cross_entropy_back, 2e-6, 1e-7 });
         cpu_test_free(&t);
     }
 }
@@ -77,9 +39,10 @@ static void extreme_logits(void ** state) {
     memcpy(x->data, logits, sizeof(logits));
     memcpy(labels->data, wanted, sizeof(wanted));
     *(float *) g->data = 2.0f;
-    cpu_check(&t, ggml_cross_entropy_loss(t.ctx, x, labels), (struct cpu_oracle){ loss, 2e-6, 0.0 });
+    cpu_check(&t, ggml_cross_entropy_loss(t.ctx, x, labels),
+              (struct cpu_oracle){ oracle_cross_entropy, 2e-6, 0.0 });
     cpu_check(&t, ggml_cross_entropy_loss_back(t.ctx, g, x, labels),
-              (struct cpu_oracle){ loss_back, 2e-6, 0.0 });
+              (struct cpu_oracle){ oracle_cross_entropy_back, 2e-6, 0.0 });
     cpu_test_free(&t);
 }
 
@@ -138,9 +101,6 @@ static const int64_t step_shapes[][4] = {
 static void adamw(void ** state) {
     (void) state;
     static const float values[] = { 0.01f, 0.9f, 0.999f, 1e-8f, 0.1f, 2.5f, 50.0f };
-    double p[7];
-    for (int i = 0; i < 7; i++)
-        p[i] = (double) values[i];
     for (int k = 0; k < 4 * CPU_LAYOUTS; k++) {
         struct cpu_test t = cpu_test_new(test_seed());
         struct step s;
@@ -152,13 +112,9 @@ static void adamw(void ** state) {
         memcpy(params->data, values, sizeof(values));
         int64_t i[4] = { 0 };
         for (int64_t e = 0; e < ggml_nelements(y); e++, cpu_next(y, i)) {
-            const double g = cpu_get(s.x[1], i[0], i[1], i[2], i[3]);
-            const double m = p[1] * cpu_get(s.x[2], i[0], i[1], i[2], i[3]) + (1.0 - p[1]) * g;
-            const double v = p[2] * cpu_get(s.x[3], i[0], i[1], i[2], i[3]) + (1.0 - p[2]) * g * g;
-            s.expected[0][e] = cpu_get(s.x[0], i[0], i[1], i[2], i[3]) * (1.0 - p[0] * p[4]) -
-                               p[0] * (m * p[5]) / (sqrt(v * p[6]) + p[3]);
-            s.expected[1][e] = m;
-            s.expected[2][e] = v;
+            s.expected[0][e] = oracle_adamw(y, i);
+            s.expected[1][e] = oracle_adamw_m(y, i);
+            s.expected[2][e] = oracle_adamw_v(y, i);
         }
         run_step(&s, y, 2);
         end(&s);
@@ -179,10 +135,8 @@ static void sgd(void ** state) {
         ((float *) params->data)[0] = 0.1f;
         ((float *) params->data)[1] = 0.01f;
         int64_t i[4] = { 0 };
-        for (int64_t e = 0; e < ggml_nelements(y); e++, cpu_next(y, i)) {
-            s.expected[0][e] = cpu_get(s.x[0], i[0], i[1], i[2], i[3]) * (1.0 - 0.1 * 0.01) -
-                               0.1 * cpu_get(s.x[1], i[0], i[1], i[2], i[3]);
-        }
+        for (int64_t e = 0; e < ggml_nelements(y); e++, cpu_next(y, i))
+            s.expected[0][e] = oracle_sgd(y, i);
         run_step(&s, y, 0);
         end(&s);
         cpu_test_free(&t);

@@ -2,21 +2,6 @@
 // DIAG and TRI on the CPU.
 #include "cpu_check.h"
 
-static double on_diagonal(const struct ggml_tensor * node, const int64_t * i) {
-    return i[0] == i[1] ? cpu_get(node->src[0], i[0], 0, i[2], i[3]) : 0.0;
-}
-
-static double kept(const struct ggml_tensor * node, const int64_t * i) {
-    bool keep = false;
-    switch (node->op_params[0]) {
-    case 0: keep = i[0] >= i[1]; break;
-    case 1: keep = i[0] > i[1]; break;
-    case 2: keep = i[0] <= i[1]; break;
-    case 3: keep = i[0] < i[1]; break;
-    }
-    return keep ? cpu_get(node->src[0], i[0], i[1], i[2], i[3]) : 0.0;
-}
-
 static void diagonals_of_every_plain_type(void ** state) {
     (void) state;
     static const enum ggml_type types[] = { GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_BF16, GGML_TYPE_I32,
@@ -29,7 +14,7 @@ static void diagonals_of_every_plain_type(void ** state) {
             cpu_source(&t, types[k % 8], shapes[k / 8 % 4], (enum cpu_layout)(k / 32), -50.0f, 50.0f);
         struct ggml_tensor * y = ggml_diag(t.ctx, x);
         assert_int_equal(y->op, GGML_OP_DIAG);
-        cpu_check(&t, y, (struct cpu_oracle){ on_diagonal, 0.0, 0.0 });
+        cpu_check(&t, y, (struct cpu_oracle){ oracle_diag, 0.0, 0.0 });
         cpu_test_free(&t);
     }
 }
@@ -43,7 +28,7 @@ static void triangles(void ** state) {
         struct ggml_tensor * x = cpu_source(&t, GGML_TYPE_F32, shapes[k / 4], CPU_DENSE, -1.0f, 1.0f);
         struct ggml_tensor * y = ggml_tri(t.ctx, x, (enum ggml_tri_type)(k % 4));
         assert_int_equal(y->op, GGML_OP_TRI);
-        cpu_check(&t, y, (struct cpu_oracle){ kept, 0.0, 0.0 });
+        cpu_check(&t, y, (struct cpu_oracle){ oracle_tri, 0.0, 0.0 });
         cpu_test_free(&t);
     }
 }

@@ -3,21 +3,10 @@
 // empty rows.
 #include "cpu_check.h"
 
-static double oracle(const struct ggml_tensor * node, const int64_t * i) {
-    const struct ggml_tensor * a = node->src[0];
-    const struct ggml_tensor * b = node->src[1];
-    const int64_t r2 = b->ne[2] / a->ne[2], r3 = b->ne[3] / a->ne[3];
-    double sum = 0.0;
-    for (int64_t k = 0; k < a->ne[0]; k++) {
-        sum += cpu_get(a, k, i[0], i[2] / r2, i[3] / r3) * cpu_get(b, k, i[1], i[2], i[3]);
-    }
-    return sum;
-}
-
 // Nothing is rounded below f32: with values up to 1 and k terms the error stays near sqrt(k) ulp of the
 // largest sum.
 static struct cpu_oracle close_to(int64_t k) {
-    return (struct cpu_oracle){ oracle, 1e-6, 6e-7 * sqrt((double) k + 1.0) };
+    return (struct cpu_oracle){ oracle_mul_mat, 1e-6, 6e-7 * sqrt((double) k + 1.0) };
 }
 
 struct product {
@@ -109,7 +98,7 @@ static void precision(void ** state) {
     struct ggml_tensor * a = cpu_source(&t, GGML_TYPE_F16, ne, CPU_DENSE, -1.0f, 1.0f);
     struct ggml_tensor * b = cpu_source(&t, GGML_TYPE_F32, ne, CPU_DENSE, -1e30f, 1e30f);
     struct ggml_tensor * y = ggml_mul_mat(t.ctx, a, b);
-    cpu_check(&t, y, (struct cpu_oracle){ oracle, 1e-6, 1e24 });
+    cpu_check(&t, y, (struct cpu_oracle){ oracle_mul_mat, 1e-6, 1e24 });
     char first[64 * sizeof(float)];
     memcpy(first, y->data, sizeof(first));
     assert_true(ggml_prec_set_acc(y, GGML_PREC_F32));

@@ -2,19 +2,9 @@
 // MUL_MAT_ID on the CPU: every type, layouts, matrices that nobody chooses, bad indices.
 #include "cpu_check.h"
 
-static double oracle(const struct ggml_tensor * node, const int64_t * i) {
-    const struct ggml_tensor * a = node->src[0];
-    const struct ggml_tensor * b = node->src[1];
-    const int64_t matrix = (int64_t) cpu_get(node->src[2], i[1], i[2], 0, 0);
-    double sum = 0.0;
-    for (int64_t k = 0; k < a->ne[0]; k++)
-        sum += cpu_get(a, k, i[0], matrix, 0) * cpu_get(b, k, i[1] % b->ne[1], i[2], 0);
-    return sum;
-}
-
 // Nothing is rounded below f32.
 static struct cpu_oracle close_to(int64_t k) {
-    return (struct cpu_oracle){ oracle, 1e-6, 6e-7 * sqrt((double) k + 1.0) };
+    return (struct cpu_oracle){ oracle_mul_mat_id, 1e-6, 6e-7 * sqrt((double) k + 1.0) };
 }
 
 struct product {

@@ -2,19 +2,9 @@
 // OUT_PROD on the CPU: every type, layouts, repeated matrices.
 #include "cpu_check.h"
 
-static double oracle(const struct ggml_tensor * node, const int64_t * i) {
-    const struct ggml_tensor * a = node->src[0];
-    const struct ggml_tensor * b = node->src[1];
-    const int64_t r2 = b->ne[2] / a->ne[2], r3 = b->ne[3] / a->ne[3];
-    double sum = 0.0;
-    for (int64_t c = 0; c < a->ne[1]; c++)
-        sum += cpu_get(a, i[0], c, i[2] / r2, i[3] / r3) * cpu_get(b, i[1], c, i[2], i[3]);
-    return sum;
-}
-
 // Rounding of k additions in a row: partial sums grow like sqrt(k), their errors add up like a random walk.
 static struct cpu_oracle close_to(int64_t k) {
-    return (struct cpu_oracle){ oracle, 1e-6, 6e-7 * sqrt((double) k + 1.0) + 7e-8 * (double) k };
+    return (struct cpu_oracle){ oracle_out_prod, 1e-6, 6e-7 * sqrt((double) k + 1.0) + 7e-8 * (double) k };
 }
 
 struct product {

@@ -2,35 +2,6 @@
 // PAD PAD_REFLECT_1D ROLL on the CPU.
 #include "cpu_check.h"
 
-static int64_t around(int64_t i, int64_t n) {
-    return (i % n + n) % n;
-}
-
-static double pad_oracle(const struct ggml_tensor * node, const int64_t * i) {
-    const struct ggml_tensor * x = node->src[0];
-    int64_t j[4];
-    for (int d = 0; d < 4; d++) {
-        j[d] = i[d] - node->op_params[2 * d];
-        if (node->op_params[8]) j[d] = around(j[d], x->ne[d]);
-        if (j[d] < 0 || j[d] >= x->ne[d]) return 0.0;
-    }
-    return cpu_get(x, j[0], j[1], j[2], j[3]);
-}
-
-static double roll_oracle(const struct ggml_tensor * node, const int64_t * i) {
-    const struct ggml_tensor * x = node->src[0];
-    int64_t j[4];
-    for (int d = 0; d < 4; d++)
-        j[d] = around(i[d] - node->op_params[d], x->ne[d]);
-    return cpu_get(x, j[0], j[1], j[2], j[3]);
-}
-
-static double reflect_oracle(const struct ggml_tensor * node, const int64_t * i) {
-    const struct ggml_tensor * x = node->src[0];
-    const int64_t j = llabs(i[0] - node->op_params[0]);
-    return cpu_get(x, j < x->ne[0] ? j : 2 * (x->ne[0] - 1) - j, i[1], i[2], i[3]);
-}
-
 // Elements are moved, so nothing may differ.
 static struct cpu_oracle exactly(double (*value)(const struct ggml_tensor * node, const int64_t * i)) {
     return (struct cpu_oracle){ value, 0.0, 0.0 };
@@ -58,10 +29,10 @@ static void paddings(void ** state) {
             p[d] = (int) test_rng_below(&t.rng, d < 2 && k % 2 ? 600 : 4);
         struct ggml_tensor * y = ggml_pad_ext(t.ctx, x, p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]);
         assert_int_equal(y->op, GGML_OP_PAD);
-        cpu_check(&t, y, exactly(pad_oracle));
-        cpu_check(&t, ggml_pad(t.ctx, x, p[0], p[1], p[2], p[3]), exactly(pad_oracle));
+        cpu_check(&t, y, exactly(oracle_pad));
+        cpu_check(&t, ggml_pad(t.ctx, x, p[0], p[1], p[2], p[3]), exactly(oracle_pad));
         y = ggml_pad_ext_circular(t.ctx, x, p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]);
-        cpu_check(&t, y, exactly(pad_oracle));
+        cpu_check(&t, y, exactly(oracle_pad));
         cpu_test_free(&t);
     }
 }
@@ -73,7 +44,7 @@ static void padding_of_nothing_is_zeros(void ** state) {
         int64_t ne[] = { 5, 4, 3, 2 };
         ne[d] = 0;
         struct ggml_tensor * x = cpu_source(&t, GGML_TYPE_F32, ne, CPU_DENSE, -1.0f, 1.0f);
-        cpu_check(&t, ggml_pad_ext(t.ctx, x, 1, 2, 0, 1, 1, 0, 2, 2), exactly(pad_oracle));
+        cpu_check(&t, ggml_pad_ext(t.ctx, x, 1, 2, 0, 1, 1, 0, 2, 2), exactly(oracle_pad));
         cpu_test_free(&t);
     }
 }
@@ -88,7 +59,7 @@ static void reflections(void ** state) {
         const int p0 = (int) test_rng_below(&t.rng, ne[0]), p1 = (int) test_rng_below(&t.rng, ne[0]);
         struct ggml_tensor * y = ggml_pad_reflect_1d(t.ctx, x, p0, p1);
         assert_int_equal(y->op, GGML_OP_PAD_REFLECT_1D);
-        cpu_check(&t, y, exactly(reflect_oracle));
+        cpu_check(&t, y, exactly(oracle_pad_reflect));
         cpu_test_free(&t);
     }
 }
@@ -106,7 +77,7 @@ static void rolls(void ** state) {
             shift[d] = (int) (test_rng_below(&t.rng, 2 * ne[d] - 1) - (ne[d] - 1));
         struct ggml_tensor * y = ggml_roll(t.ctx, x, shift[0], shift[1], shift[2], shift[3]);
         assert_int_equal(y->op, GGML_OP_ROLL);
-        cpu_check(&t, y, exactly(roll_oracle));
+        cpu_check(&t, y, exactly(oracle_roll));
         cpu_test_free(&t);
     }
 }

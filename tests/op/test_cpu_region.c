@@ -2,26 +2,7 @@
 // ACC and SET on the CPU: regions of every shape, in place, empty, with rows on top of each other.
 #include "cpu_check.h"
 
-// Byte offset of an element of b inside the result's memory.
-static int64_t place(const struct ggml_tensor * node, const int64_t * i) {
-    const int32_t * p = node->op_params;
-    return p[3] + i[0] * (int64_t) ggml_type_size(node->type) + i[1] * p[0] + i[2] * p[1] + i[3] * p[2];
-}
-
-// ACC adds every element of b that lies there, of SET the last one stays.
-static double oracle(const struct ggml_tensor * node, const int64_t * i) {
-    const struct ggml_tensor * b = node->src[1];
-    const int64_t at = cpu_at(node, i[0], i[1], i[2], i[3]) - (char *) node->data;
-    double v = cpu_get(node->src[0], i[0], i[1], i[2], i[3]);
-    int64_t j[4] = { 0 };
-    for (int64_t k = 0; k < ggml_nelements(b); k++, cpu_next(b, j)) {
-        if (place(node, j) != at) continue;
-        v = (node->op == GGML_OP_ACC ? v : 0.0) + cpu_get(b, j[0], j[1], j[2], j[3]);
-    }
-    return v;
-}
-
-static const struct cpu_oracle exact = { oracle, 3 * 0x1p-24, 2e-7 };
+static const struct cpu_oracle exact = { oracle_region, 3 * 0x1p-24, 2e-7 };
 
 static const struct {
     int64_t a[4], b[4], at[4];
@@ -73,11 +54,11 @@ static void replaced(void ** state) {
         const size_t offset = offset_of(y, regions[k % 6].at);
         y = ggml_set(t.ctx, a, b, y->nb[1], y->nb[2], y->nb[3], offset);
         assert_int_equal(y->op, GGML_OP_SET);
-        cpu_check(&t, y, (struct cpu_oracle){ oracle, 0.0, 0.0 });
+        cpu_check(&t, y, (struct cpu_oracle){ oracle_region, 0.0, 0.0 });
         if (layout != CPU_TURNED) {
             const size_t inside = offset_of(a, regions[k % 6].at);
             y = ggml_set_inplace(t.ctx, a, b, a->nb[1], a->nb[2], a->nb[3], inside);
-            cpu_check(&t, y, (struct cpu_oracle){ oracle, 0.0, 0.0 });
+            cpu_check(&t, y, (struct cpu_oracle){ oracle_region, 0.0, 0.0 });
         }
         cpu_test_free(&t);
     }
@@ -95,8 +76,10 @@ static void overlapping_rows(void ** state) {
     struct ggml_tensor * small = cpu_source(&t, GGML_TYPE_F32, ne_a, CPU_DENSE, 0.0f, 1.0f);
     struct ggml_tensor * part =
         cpu_source(&t, GGML_TYPE_F32, (const int64_t[]){ 90, 5, 3, 1 }, CPU_DENSE, 0, 1);
-    cpu_check(&t, ggml_acc(t.ctx, small, part, 128, 40, 0, 64), (struct cpu_oracle){ oracle, 1e-6, 1e-6 });
-    cpu_check(&t, ggml_set(t.ctx, small, part, 128, 40, 0, 64), (struct cpu_oracle){ oracle, 0.0, 0.0 });
+    cpu_check(&t, ggml_acc(t.ctx, small, part, 128, 40, 0, 64),
+              (struct cpu_oracle){ oracle_region, 1e-6, 1e-6 });
+    cpu_check(&t, ggml_set(t.ctx, small, part, 128, 40, 0, 64),
+              (struct cpu_oracle){ oracle_region, 0.0, 0.0 });
     cpu_test_free(&t);
 }
 

@@ -2,12 +2,6 @@
 // GET_ROWS, SET_ROWS, GET_ROWS_BACK and ADD_ID on the CPU: every type, bad indices, equal indices.
 #include "cpu_check.h"
 
-static double fetched(const struct ggml_tensor * node, const int64_t * i) {
-    const struct ggml_tensor * index = node->src[1];
-    const int64_t row = (int64_t) cpu_get(index, i[1], i[2], i[3], 0);
-    return cpu_get(node->src[0], i[0], row, i[2], i[3]);
-}
-
 static struct ggml_tensor * indices(struct cpu_test * t, enum ggml_type type, const int64_t * ne,
                                     int64_t below) {
     struct ggml_tensor * x = cpu_source(t, type, ne, CPU_DENSE, 0.0f, 1.0f);
@@ -32,7 +26,7 @@ static void rows_of_every_type(void ** state) {
         struct ggml_tensor * x = cpu_source(&t, type, ne, (enum cpu_layout)(k % 3), -2.0f, 2.0f);
         struct ggml_tensor * y = ggml_get_rows(t.ctx, x, indices(&t, GGML_TYPE_I32, chosen, 6));
         assert_int_equal(y->op, GGML_OP_GET_ROWS);
-        cpu_check(&t, y, (struct cpu_oracle){ fetched, 0.0, 0.0 });
+        cpu_check(&t, y, (struct cpu_oracle){ oracle_get_rows, 0.0, 0.0 });
         cpu_test_free(&t);
     }
 }
@@ -43,7 +37,7 @@ static void elements_far_apart(void ** state) {
     const int64_t ne[] = { 700, 6, 1, 1 }, chosen[] = { 5, 1, 1, 1 };
     struct ggml_tensor * x = cpu_source(&t, GGML_TYPE_F16, ne, CPU_TURNED, -2.0f, 2.0f);
     cpu_check(&t, ggml_get_rows(t.ctx, x, indices(&t, GGML_TYPE_I32, chosen, 6)),
-              (struct cpu_oracle){ fetched, 0.0, 0.0 });
+              (struct cpu_oracle){ oracle_get_rows, 0.0, 0.0 });
     cpu_test_free(&t);
 }
 
@@ -76,30 +70,6 @@ static void a_bad_index_is_a_status_and_nothing_is_written(void ** state) {
     }
 }
 
-// What row r of the destination must hold: the last source row with that index, else what it held before.
-static void check_set(struct cpu_test * t, struct ggml_tensor * a, struct ggml_tensor * b,
-                      struct ggml_tensor * c, double tolerance) {
-    const int64_t n = ggml_nelements(a);
-    double * expected = malloc((size_t) n * sizeof(double));
-    int64_t i[4] = { 0 };
-    for (int64_t k = 0; k < n; k++, cpu_next(a, i)) {
-        expected[k] = cpu_get(a, i[0], i[1], i[2], i[3]);
-        for (int64_t r = 0; r < b->ne[1]; r++) {
-            const int64_t row = (int64_t) cpu_get(c, r, i[2] % c->ne[1], i[3] % c->ne[2], 0);
-            if (row == i[1]) expected[k] = cpu_get(b, i[0], r, i[2], i[3]);
-        }
-    }
-    struct ggml_tensor * y = ggml_set_rows(t->ctx, a, b, c);
-    assert_int_equal(y->op, GGML_OP_SET_ROWS);
-    cpu_run(t, y);
-    memset(i, 0, sizeof(i));
-    for (int64_t k = 0; k < n; k++, cpu_next(a, i)) {
-        const double v = cpu_get(a, i[0], i[1], i[2], i[3]);
-        if (fabs(v - expected[k]) > tolerance) fail_msg("row %d: %g, not %g", (int) i[1], v, expected[k]);
-    }
-    free(expected);
-}
-
 static void rows_are_replaced(void ** state) {
     (void) state;
     static const struct {
@@ -119,18 +89,11 @@ static void rows_are_replaced(void ** state) {
         struct ggml_tensor * b =
             cpu_source(&t, k / 5 % 2 ? GGML_TYPE_F16 : GGML_TYPE_F32, from, layout, -1.0f, 1.0f);
         struct ggml_tensor * c = indices(&t, k % 2 ? GGML_TYPE_I32 : GGML_TYPE_I64, chosen, 7);
-        check_set(&t, a, b, c, kinds[k % 5].tolerance);
+        struct ggml_tensor * y = ggml_set_rows(t.ctx, a, b, c);
+        assert_int_equal(y->op, GGML_OP_SET_ROWS);
+        cpu_check(&t, y, (struct cpu_oracle){ oracle_set_rows, 0.0, kinds[k % 5].tolerance });
         cpu_test_free(&t);
     }
-}
-
-// Row i[1] of the result: all rows of a with that index.
-static double gathered(const struct ggml_tensor * node, const int64_t * i) {
-    double sum = 0.0;
-    for (int64_t r = 0; r < node->src[0]->ne[1]; r++) {
-        if ((int64_t) cpu_get(node->src[1], r, 0, 0, 0) == i[1]) sum += cpu_get(node->src[0], i[0], r, 0, 0);
-    }
-    return sum;
 }
 
 static void gradients_of_rows(void ** state) {
@@ -146,14 +109,9 @@ static void gradients_of_rows(void ** state) {
         struct ggml_tensor * like = ggml_new_tensor_2d(t.ctx, GGML_TYPE_F32, shape[0], 9);
         struct ggml_tensor * y = ggml_get_rows_back(t.ctx, g, indices(&t, GGML_TYPE_I32, chosen, 9), like);
         assert_int_equal(y->op, GGML_OP_GET_ROWS_BACK);
-        cpu_check(&t, y, (struct cpu_oracle){ gathered, 1e-6, 2e-6 });
+        cpu_check(&t, y, (struct cpu_oracle){ oracle_get_rows_back, 1e-6, 2e-6 });
         cpu_test_free(&t);
     }
-}
-
-static double added(const struct ggml_tensor * node, const int64_t * i) {
-    const int64_t row = (int64_t) cpu_get(node->src[2], i[1], i[2], 0, 0);
-    return cpu_get(node->src[0], i[0], i[1], i[2], i[3]) + cpu_get(node->src[1], i[0], row, 0, 0);
 }
 
 static void rows_are_added_by_index(void ** state) {
@@ -172,7 +130,7 @@ static void rows_are_added_by_index(void ** state) {
             cpu_source(&t, types[k / 4 % 2][1], rows, (enum cpu_layout)((k + 1) % 4), -1.0f, 1.0f);
         struct ggml_tensor * y = ggml_add_id(t.ctx, a, b, indices(&t, GGML_TYPE_I32, chosen, 9));
         assert_int_equal(y->op, GGML_OP_ADD_ID);
-        cpu_check(&t, y, (struct cpu_oracle){ added, 0x1p-24, 0.0 });
+        cpu_check(&t, y, (struct cpu_oracle){ oracle_add_id, 0x1p-24, 0.0 });
         cpu_test_free(&t);
     }
 }

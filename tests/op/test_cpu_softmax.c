@@ -2,62 +2,7 @@
 // SOFT_MAX, SOFT_MAX_BACK, DIAG_MASK_INF and DIAG_MASK_ZERO on the CPU.
 #include "cpu_check.h"
 
-static double parameter(const struct ggml_tensor * node, int word) {
-    float f;
-    memcpy(&f, &node->op_params[word], sizeof(f));
-    return (double) f;
-}
-
-static double slope(double max_bias, int64_t n_heads, int64_t h) {
-    if (max_bias == 0.0) return 1.0;
-    const double n = exp2(floor(log2((double) n_heads)));
-    if ((double) h < n) return pow(2.0, -max_bias * (double) (h + 1) / n);
-    return pow(2.0, -max_bias / 2.0 * (2.0 * ((double) h - n) + 1.0) / n);
-}
-
-static double scaled(const struct ggml_tensor * node, int64_t k, const int64_t * i) {
-    const struct ggml_tensor * m = node->src[1];
-    const double v = parameter(node, 0) * cpu_get(node->src[0], k, i[1], i[2], i[3]);
-    if (!m) return v;
-    return v + slope(parameter(node, 1), node->ne[2], i[2]) *
-                   cpu_get(m, k, i[1], i[2] % m->ne[2], i[3] % m->ne[3]);
-}
-
-// All weights of the row, kept while elements of the same row are asked for.
-static const double * row_of(const struct ggml_tensor * node, const int64_t * i) {
-    static int check;
-    static int64_t at[3];
-    static double w[2048];
-    if (check == cpu_checks && memcmp(at, i + 1, sizeof(at)) == 0) return w;
-    check = cpu_checks;
-    memcpy(at, i + 1, sizeof(at));
-    const struct ggml_tensor * sinks = node->src[2];
-    const double sink = sinks ? cpu_get(sinks, i[2], 0, 0, 0) : -INFINITY;
-    double max = sink, sum = 0.0;
-    for (int64_t k = 0; k < node->ne[0]; k++) {
-        w[k] = scaled(node, k, i);
-        max = fmax(max, w[k]);
-    }
-    for (int64_t k = 0; k < node->ne[0]; k++) {
-        w[k] = isinf(max) ? 0.0 : exp(w[k] - max);
-        sum += w[k];
-    }
-    sum += isinf(max) ? 1.0 : exp(sink - max);
-    for (int64_t k = 0; k < node->ne[0]; k++)
-        w[k] /= sum;
-    return w;
-}
-
-static double softmax(const struct ggml_tensor * node, const int64_t * i) {
-    return row_of(node, i)[i[0]];
-}
-
-static double masked(const struct ggml_tensor * node, const int64_t * i) {
-    if (i[0] <= node->op_params[0] + i[1]) return cpu_get(node->src[0], i[0], i[1], i[2], i[3]);
-    return node->op == GGML_OP_DIAG_MASK_INF ? -INFINITY : 0.0;
-}
-
-static const struct cpu_oracle close_to = { softmax, 5e-6, 1e-12 };
+static const struct cpu_oracle close_to = { oracle_softmax, 5e-6, 1e-12 };
 
 static const int64_t shapes[][4] = {
     { 1, 1, 1, 1 }, { 7, 5, 3, 2 }, { 130, 3, 12, 1 }, { 1030, 3, 2, 1 }, { 64, 64, 4, 1 }, { 5, 0, 2, 1 },
@@ -111,7 +56,7 @@ static void diagonals(void ** state) {
         struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
         struct ggml_tensor * x =
             cpu_source(&t, GGML_TYPE_F32, shapes[k % 6], (enum cpu_layout)(k / 6), -6.0f, 6.0f);
-        const struct cpu_oracle exact = { masked, 0.0, 0.0 };
+        const struct cpu_oracle exact = { oracle_diag_mask, 0.0, 0.0 };
         struct ggml_tensor * y = ggml_diag_mask_inf(t.ctx, x, k % 3);
         struct ggml_tensor * z = ggml_diag_mask_zero(t.ctx, x, 600);
         assert_int_equal(y->op, GGML_OP_DIAG_MASK_INF);
@@ -123,21 +68,11 @@ static void diagonals(void ** state) {
     }
 }
 
-static double back(const struct ggml_tensor * node, const int64_t * i) {
-    const struct ggml_tensor * g = node->src[0];
-    const struct ggml_tensor * p = node->src[1];
-    double sum = 0.0;
-    for (int64_t k = 0; k < p->ne[0]; k++)
-        sum += cpu_get(p, k, i[1], i[2], i[3]) * cpu_get(g, k, i[1], i[2], i[3]);
-    return parameter(node, 0) * cpu_get(p, i[0], i[1], i[2], i[3]) *
-           (cpu_get(g, i[0], i[1], i[2], i[3]) - sum);
-}
-
 static void gradients(void ** state) {
     (void) state;
     static const enum ggml_type types[] = { GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_BF16 };
     const uint64_t seed = test_seed();
-    const struct cpu_oracle near = { back, 1e-6, 1e-7 };
+    const struct cpu_oracle near = { oracle_softmax_back, 1e-6, 1e-7 };
     for (int k = 0; k < 6 * 3 * CPU_LAYOUTS; k += cpu_step(6 * 3 * CPU_LAYOUTS)) {
         struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
         const enum cpu_layout layout = (enum cpu_layout)(k / 18);

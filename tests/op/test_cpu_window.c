@@ -2,33 +2,9 @@
 // WIN_PART WIN_UNPART GET_REL_POS ADD_REL_POS on the CPU.
 #include "cpu_check.h"
 
-// Windows are numbered in rows; what lies right of or below the image is zero.
-static double part_oracle(const struct ggml_tensor * node, const int64_t * i) {
-    const struct ggml_tensor * x = node->src[0];
-    const int64_t w = node->ne[1], n_x = (x->ne[1] + w - 1) / w;
-    const int64_t column = i[3] % n_x * w + i[1], row = i[3] / n_x * w + i[2];
-    return column < x->ne[1] && row < x->ne[2] ? cpu_get(x, i[0], column, row, 0) : 0.0;
-}
-
-static double unpart_oracle(const struct ggml_tensor * node, const int64_t * i) {
-    const struct ggml_tensor * x = node->src[0];
-    const int64_t w = x->ne[1], n_x = (node->ne[1] + w - 1) / w;
-    return cpu_get(x, i[0], i[1] % w, i[2] % w, i[2] / w * n_x + i[1] / w);
-}
-
-static double get_oracle(const struct ggml_tensor * node, const int64_t * i) {
-    return cpu_get(node->src[0], i[0], node->ne[1] - 1 - i[1] + i[2], 0, 0);
-}
-
-static double add_oracle(const struct ggml_tensor * node, const int64_t * i) {
-    const struct ggml_tensor * w = node->src[1];
-    const int64_t n = w->ne[0], x = i[1] % w->ne[1], y = i[1] / w->ne[1];
-    return cpu_get(node->src[0], i[0], i[1], i[2], 0) + cpu_get(node->src[2], i[0] / n, x, y, i[2]) +
-           cpu_get(w, i[0] % n, x, y, i[2]);
-}
-
-static const struct cpu_oracle part = { part_oracle, 0.0, 0.0 }, unpart = { unpart_oracle, 0.0, 0.0 },
-                               get = { get_oracle, 0.0, 0.0 }, add = { add_oracle, 1e-7, 1e-7 };
+static const struct cpu_oracle part = { oracle_win_part, 0.0, 0.0 }, unpart = { oracle_win_unpart, 0.0, 0.0 },
+                               get = { oracle_get_rel_pos, 0.0, 0.0 },
+                               add = { oracle_add_rel_pos, 1e-7, 1e-7 };
 
 static const int64_t images[][4] = {
     { 1, 1, 1, 1 }, { 3, 12, 8, 1 }, { 600, 5, 7, 1 }, { 33, 14, 9, 1 }, { 2, 40, 40, 1 },
