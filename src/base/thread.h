@@ -26,12 +26,18 @@ struct tn_once {
     pthread_once_t handle;
 };
 
-#define TN_MUTEX_INIT { PTHREAD_MUTEX_INITIALIZER }
-#define TN_COND_INIT  { PTHREAD_COND_INITIALIZER }
-#define TN_ONCE_INIT  { PTHREAD_ONCE_INIT }
+#define TN_MUTEX_INIT                                                                                        \
+    { PTHREAD_MUTEX_INITIALIZER }
+#define TN_COND_INIT                                                                                         \
+    { PTHREAD_COND_INITIALIZER }
+#define TN_ONCE_INIT                                                                                         \
+    { PTHREAD_ONCE_INIT }
 
 // false: the system refused; the text says why.
 TN_API bool tn_thread_start(struct tn_thread * thread, void * (*run)(void *), void * arg);
+// For tests, process-wide: the n-th start from now (1 = the next) fails, and only that one; 0 turns it off.
+// Returns whether the previous order has struck.
+TN_API int tn_thread_fail_nth(int64_t n);
 TN_API void tn_thread_join(struct tn_thread * thread);
 TN_API void tn_thread_yield(void);
 // Pause hint inside a spin loop.

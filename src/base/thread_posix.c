@@ -2,14 +2,27 @@
 // Threads on POSIX systems. Mutex calls cannot fail on initialised, non-recursive mutexes.
 #include "base/thread.h"
 
+#include <errno.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
 
+static _Atomic int64_t starts_left; // 1: the next one fails
+static _Atomic bool failing;
+
+int tn_thread_fail_nth(int64_t n) {
+    const bool struck = atomic_load(&failing) && atomic_load(&starts_left) <= 0;
+    atomic_store(&starts_left, n);
+    atomic_store(&failing, n > 0);
+    return struck;
+}
+
 bool tn_thread_start(struct tn_thread * thread, void * (*run)(void *), void * arg) {
-    const int rc = pthread_create(&thread->handle, NULL, run, arg);
+    const bool fail = atomic_load(&failing) && atomic_fetch_sub(&starts_left, 1) == 1;
+    const int rc = fail ? EAGAIN : pthread_create(&thread->handle, NULL, run, arg);
     return rc == 0 ? true : tn_refuse("cannot start a thread: %s", strerror(rc));
 }
 

@@ -11,6 +11,12 @@ static struct tn_mutex mutex = TN_MUTEX_INIT;
 static bool usable[TN_THREAD_CPUS]; // by any pool so far
 static _Atomic int n_usable;        // 0: no pool yet
 static _Atomic int n_active;
+static _Atomic int pretended;
+
+static int online(void) {
+    const int n = atomic_load_explicit(&pretended, memory_order_relaxed);
+    return n > 0 ? n : tn_thread_cpu_count();
+}
 
 // The mask of a pool may name processors that the machine has not.
 static bool mask_of(const struct ggml_threadpool_params * params, bool mask[TN_THREAD_CPUS]) {
@@ -24,8 +30,10 @@ static bool mask_of(const struct ggml_threadpool_params * params, bool mask[TN_T
 
 int tn_crowd_admit(const struct ggml_threadpool_params * params) {
     bool mask[TN_THREAD_CPUS];
-    const int online = tn_thread_cpu_count();
-    if (!mask_of(params, mask)) return online;
+    if (!mask_of(params, mask) || atomic_load(&pretended) > 0) {
+        atomic_store(&n_usable, online());
+        return online();
+    }
     int own = 0, all = 0;
     tn_mutex_lock(&mutex);
     for (int i = 0; i < TN_THREAD_CPUS; i++) {
@@ -33,9 +41,13 @@ int tn_crowd_admit(const struct ggml_threadpool_params * params) {
         own += mask[i];
         all += usable[i];
     }
-    atomic_store(&n_usable, (int) tn_min_i64(all, online));
+    atomic_store(&n_usable, (int) tn_min_i64(all, online()));
     tn_mutex_unlock(&mutex);
-    return (int) tn_min_i64(own, online);
+    return (int) tn_min_i64(own, online());
+}
+
+void tn_crowd_pretend(int n) {
+    atomic_store(&pretended, n);
 }
 
 void tn_crowd_enter(void) {

@@ -23,4 +23,7 @@ void tn_crowd_leave(void);
 // Processors that no thread is at work on; below 0: so many threads have none.
 int tn_crowd_room(void);
 
+// For tests: pools made from now on find n processors, whatever the machine has. 0: the truth again.
+void tn_crowd_pretend(int n);
+
 #endif
