@@ -173,8 +173,8 @@ GGML_API enum ggml_opt_optimizer_type ggml_opt_context_optimizer_type(ggml_opt_c
 // Results
 // -----------------------------------------------------------------------------------------------------------
 //
-// Collected over evaluations of one context. `unc` is the standard error; NaN with fewer than two evaluations
-// (accuracy: datapoints). Every pointer may be NULL.
+// Collected over evaluations of one context. `unc` is the standard error, for the sum of losses the standard
+// deviation of one; NaN with fewer than two evaluations (accuracy: datapoints). Every pointer may be NULL.
 
 GGML_API ggml_opt_result_t ggml_opt_result_init (void);
 GGML_API void              ggml_opt_result_free (ggml_opt_result_t result);
