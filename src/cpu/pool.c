@@ -41,7 +41,7 @@
 #include "cpu/crowd.h"
 #include "cpu/placement.h"
 
-enum { LOOKS = 16 }; // between two looks at the clock
+enum { LOOKS = 16 }; // between two looks at the clock and at others' needs
 
 struct sleeper {
     struct tn_cond wake;
@@ -99,6 +99,7 @@ static bool look(const struct ggml_threadpool * p, done_fn * done, uint64_t seen
         const int64_t now = tn_clock_us();
         if (end == 0) end = now + p->patience;
         if (now >= end) return false;
+        tn_thread_yield(); // to whom this processor was taken from: often the caller itself
     }
     return false;
 }
