@@ -4,6 +4,8 @@
 // Everything is checked here, once, so that a back end's functions see only ranges inside a tensor with
 // memory. A single piece is a row of one: the four blocking and the four queued functions share the same
 // check.
+#include "backend/transfer.h"
+
 #include "backend/iface.h"
 #include "base/bits.h"
 #include "base/error.h"
@@ -197,25 +199,32 @@ static bool same_layout(const struct ggml_tensor * a, const struct ggml_tensor *
                      tn_shape_tensor_text(text_b, b));
 }
 
-// false also where there is nothing to do.
 static bool check_copy(const char * function, const struct ggml_tensor * src,
                        const struct ggml_tensor * dst) {
     if (!tn_iface_check_tensor(function, src) || !tn_iface_check_tensor(function, dst)) return false;
-    if (!same_layout(src, dst) || !in_memory(src) || !in_memory(dst)) {
-        return tn_iface_refuse(function, "%s", tn_error_text());
-    }
-    return src != dst && ggml_nbytes(src) > 0;
+    return (same_layout(src, dst) && in_memory(src) && in_memory(dst)) ||
+           tn_iface_refuse(function, "%s", tn_error_text());
 }
 
-void ggml_backend_tensor_copy(const struct ggml_tensor * src, struct ggml_tensor * dst) {
-    if (!check_copy(__func__, src, dst)) return;
+static bool nothing_to_copy(const struct ggml_tensor * src, const struct ggml_tensor * dst) {
+    return src == dst || ggml_nbytes(src) == 0;
+}
+
+bool tn_transfer_copy(const char * function, const struct ggml_tensor * src, struct ggml_tensor * dst) {
+    if (!check_copy(function, src, dst)) return false;
+    if (nothing_to_copy(src, dst)) return true;
     if (ggml_backend_buffer_is_host(tn_iface_buffer_of(src))) {
         ggml_backend_tensor_set(dst, src->data, 0, ggml_nbytes(src));
     } else if (ggml_backend_buffer_is_host(tn_iface_buffer_of(dst))) {
         ggml_backend_tensor_get(src, dst->data, 0, ggml_nbytes(src));
     } else if (!ggml_backend_buffer_copy_tensor(src, dst) && !copy_through_host(src, dst)) {
-        tn_iface_refuse(__func__, "'%s' is not copied: %s", src->name, tn_error_text());
+        return tn_iface_refuse(function, "'%s' is not copied: %s", src->name, tn_error_text());
     }
+    return true;
+}
+
+void ggml_backend_tensor_copy(const struct ggml_tensor * src, struct ggml_tensor * dst) {
+    tn_transfer_copy(__func__, src, dst);
 }
 
 void ggml_backend_tensor_copy_async(ggml_backend_t backend_src, ggml_backend_t backend_dst,
@@ -224,7 +233,7 @@ void ggml_backend_tensor_copy_async(ggml_backend_t backend_src, ggml_backend_t b
         tn_iface_refuse(__func__, "a back end is NULL");
         return;
     }
-    if (!check_copy(__func__, src, dst)) return;
+    if (!check_copy(__func__, src, dst) || nothing_to_copy(src, dst)) return;
     if (backend_dst->iface.cpy_tensor_async &&
         backend_dst->iface.cpy_tensor_async(backend_src, backend_dst, src, dst)) {
         return;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Buffers, the allocators and transfers when memory runs out.
+// Buffers, the allocators, transfers and copies of graphs when memory runs out.
 #include "oom/sweep.h"
 
 #include "ggml-alloc.h"
 #include "ggml-backend-impl.h"
+#include "ggml-cpu.h"
 #include "ggml/src/ggml-impl.h"
 
 static bool buffers(void) {
@@ -71,6 +72,30 @@ static bool an_empty_graph(void) {
     return done;
 }
 
+static bool count_nodes(int index, struct ggml_tensor * x, struct ggml_tensor * y, void * n) {
+    (void) index, (void) x, (void) y;
+    ++*(int *) n;
+    return true;
+}
+
+static bool comparison(void) {
+    static ggml_backend_t cpu; // what it keeps for graphs is made once
+    if (!cpu) cpu = ggml_backend_cpu_init();
+    struct ggml_context * ctx = context();
+    if (!ctx) return false;
+    struct ggml_tensor * x = ggml_new_tensor_1d(ctx, GGML_TYPE_F32, 8);
+    struct ggml_cgraph * graph = ggml_new_graph(ctx);
+    ggml_build_forward_expand(graph, ggml_neg(ctx, ggml_view_1d(ctx, ggml_neg(ctx, x), 4, 16)));
+    ggml_backend_buffer_t buffer =
+        ggml_backend_alloc_ctx_tensors_from_buft(ctx, ggml_backend_cpu_buffer_type());
+    int n = 0;
+    const bool done =
+        buffer && ggml_backend_compare_graph_backend(cpu, cpu, graph, count_nodes, &n, NULL, 0) && n == 2;
+    ggml_backend_buffer_free(buffer);
+    ggml_free(ctx);
+    return done;
+}
+
 static void buffers_without_memory(void ** state) {
     (void) state;
     assert_true(sweep(buffers) >= 5);
@@ -87,11 +112,17 @@ static void graphs_without_memory(void ** state) {
     assert_true(sweep(an_empty_graph) >= 8);
 }
 
+static void comparisons_without_memory(void ** state) {
+    (void) state;
+    assert_true(sweep(comparison) >= 15);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(buffers_without_memory),
         cmocka_unit_test(contexts_without_memory),
         cmocka_unit_test(graphs_without_memory),
+        cmocka_unit_test(comparisons_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
