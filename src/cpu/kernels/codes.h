@@ -1,77 +1,111 @@
 // SPDX-License-Identifier: MIT
-// Blocks of weights taken apart into small integers, a scale and a minimum for every 16 of them, and their
-// product with codes of eight bits. Shared by the families dot_legacy, dot_k, dot_iq and dot_fp4.
+// Rows of blocks of weights times rows of blocks of activations of eight bits: the loops that the families
+// dot_legacy, dot_k, dot_iq and dot_fp4 share. A family takes blocks apart into codes of eight bits; the
+// level's bytes (cpu/simd/bytes_<level>.h) multiply them.
 //
-//     element j = scale[j / 16] * q[j] - min[j / 16]
+//     blocks of 256   d * sum over 16 groups of scale * codes * y  -  dmin * sum of min * sums of y
+//     blocks of 32    d * sum of codes * y  +  m * sum of y            four at a time
 //
-// Sums of 16 products are exact integers; they are scaled and added in double, in order. So nothing but the
-// result is rounded to f32, nothing overflows before it does, and every level gives the same bits.
+// What stands behind d, dmin and m is an integer, and exact; it is scaled and added in double: blocks of 256
+// in order, of the others the k-th in sum k mod 4, those in pairs at the end. So nothing but the result is
+// rounded to f32, nothing overflows before it does, and every level gives the same bits.
 #ifndef TN_CPU_KERNELS_CODES_H
 #define TN_CPU_KERNELS_CODES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/compiler.h"
+#include "quant/q8_k.h"
 
 enum { TN_CODES_LEN = 256, TN_CODES_GROUP = 16 };
 
 struct tn_codes {
-    int8_t q[TN_CODES_LEN];
-    float scale[TN_CODES_LEN / TN_CODES_GROUP];
-    float min[TN_CODES_LEN / TN_CODES_GROUP];
+    int8_t q[TN_CODES_LEN] TN_ALIGNED(64);
+    int16_t scale[TN_CODES_LEN / TN_CODES_GROUP];
+    int16_t min[TN_CODES_LEN / TN_CODES_GROUP]; // of types that have them
+    float d, dmin;
 };
 
-// n elements from `from` on, both multiples of 16.
-TN_INLINE double tn_codes_dot(const struct tn_codes * x, int from, int n, const int8_t * y) {
-    double sum = 0.0;
-    for (int i = from; i < from + n; i += TN_CODES_GROUP, y += TN_CODES_GROUP) {
-        int32_t products = 0;
-        for (int j = 0; j < TN_CODES_GROUP; j++)
-            products += x->q[i + j] * y[j];
-        sum += (double) x->scale[i / TN_CODES_GROUP] * products;
-    }
+TN_INLINE int32_t tn_codes_minima(const int16_t min[16], const int16_t sums[16]) {
+    int32_t sum = 0;
+    for (int g = 0; g < 16; g++)
+        sum += min[g] * sums[g];
     return sum;
 }
 
-// The same for types with minima.
-TN_INLINE double tn_codes_dot_min(const struct tn_codes * x, int from, int n, const int8_t * y) {
-    double sum = 0.0;
-    for (int i = from; i < from + n; i += TN_CODES_GROUP, y += TN_CODES_GROUP) {
-        int32_t products = 0, codes = 0;
-        for (int j = 0; j < TN_CODES_GROUP; j++) {
-            products += x->q[i + j] * y[j];
-            codes += y[j];
-        }
-        sum += (double) x->scale[i / TN_CODES_GROUP] * products - (double) x->min[i / TN_CODES_GROUP] * codes;
-    }
-    return sum;
+// Scales of 32 elements stand twice.
+TN_INLINE void tn_codes_set_scale(struct tn_codes * c, int sub_block, int scale) {
+    c->scale[2 * sub_block] = c->scale[2 * sub_block + 1] = (int16_t) scale;
 }
 
-// One scale for n elements from `from` on.
-TN_INLINE void tn_codes_set_scale(struct tn_codes * x, int from, int n, float scale) {
-    for (int g = from / TN_CODES_GROUP; g < (from + n) / TN_CODES_GROUP; g++)
-        x->scale[g] = scale;
+TN_INLINE void tn_codes_set_min(struct tn_codes * c, int sub_block, int min) {
+    c->min[2 * sub_block] = c->min[2 * sub_block + 1] = (int16_t) min;
 }
 
-TN_INLINE void tn_codes_set_min(struct tn_codes * x, int from, int n, float min) {
-    for (int g = from / TN_CODES_GROUP; g < (from + n) / TN_CODES_GROUP; g++)
-        x->min[g] = min;
-}
-
-// A dot product by `take`, which takes a block of LEN elements apart; activations come in blocks of Y_LEN
-// with a scale that `unit` reads. dot: one of the two above.
-#define TN_CODES_DOT(name, X, LEN, take, Y, Y_LEN, unit, dot)                                                \
+// A dot product with q8_K. take(block, codes) takes a block of 256 apart.
+#define TN_CODES_DOT_256(name, X, take, has_min)                                                             \
     float TN_FN(name)(int64_t n, const void * x, const void * y) {                                           \
         const struct X * a = x;                                                                              \
-        const struct Y * b = y;                                                                              \
+        const struct tn_block_q8_k * b = y;                                                                  \
         double sum = 0.0;                                                                                    \
-        for (int64_t i = 0; i < n / LEN; i++) {                                                              \
+        for (int64_t i = 0; i < n / TN_CODES_LEN; i++) {                                                     \
             struct tn_codes c;                                                                               \
             take(&a[i], &c);                                                                                 \
-            for (int k = 0; k < LEN; k += Y_LEN, b++)                                                        \
-                sum += (double) unit(b) * dot(&c, k, Y_LEN, b->qs);                                          \
+            const int32_t products = tn_bytes_dot_256(c.q, b[i].qs, c.scale);                                \
+            double s = (double) c.d * (double) b[i].d * products;                                            \
+            if (has_min) s -= (double) c.dmin * (double) b[i].d * tn_codes_minima(c.min, b[i].sums);         \
+            sum += s;                                                                                        \
         }                                                                                                    \
         return (float) sum;                                                                                  \
+    }
+
+// Four runs of 32 codes; y: the activations of each; d, m: what their sums are multiplied with. Runs that do
+// not exist have d and m of 0, and any y.
+struct tn_codes_four {
+    int8_t q[4 * 32] TN_ALIGNED(64);
+    const int8_t * y[4];
+    double d[4], m[4];
+};
+
+TN_INLINE void tn_codes_add_four(const struct tn_codes_four * c, bool has_min, double sums[4]) {
+    static const int8_t ones[4 * 32] = {
+#define EIGHT 1, 1, 1, 1, 1, 1, 1, 1
+        EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT,
+        EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT,
+#undef EIGHT
+    };
+    int32_t products[4], codes[4];
+    tn_bytes_dot_4x32(c->q, c->y, products);
+    if (has_min) tn_bytes_dot_4x32(ones, c->y, codes);
+    for (int k = 0; k < 4; k++)
+        sums[k] += has_min ? c->d[k] * products[k] + c->m[k] * codes[k] : c->d[k] * products[k];
+}
+
+// A dot product with blocks of 32, of type Y. take(x, y, run, four, k) takes run `run` of block x apart and
+// makes it number k of four; PER_X runs are a block of x, PER_Y one of y.
+#define TN_CODES_DOT_32(name, X, PER_X, Y, PER_Y, take, has_min)                                             \
+    TN_INLINE void name##_four(const struct X * a, const struct Y * b, int64_t k, int count,                 \
+                               double sums[4]) {                                                             \
+        struct tn_codes_four c;                                                                              \
+        for (int i = count; i < 4; i++) {                                                                    \
+            memset(c.q + 32 * i, 0, 32);                                                                     \
+            c.y[i] = b[k / (PER_Y)].qs;                                                                      \
+            c.d[i] = c.m[i] = 0.0;                                                                           \
+        }                                                                                                    \
+        TN_UNROLL                                                                                            \
+        for (int i = 0; i < count; i++)                                                                      \
+            take(&a[(k + i) / (PER_X)], &b[(k + i) / (PER_Y)], (int) ((k + i) % (PER_X)), &c, i);            \
+        tn_codes_add_four(&c, has_min, sums);                                                                \
+    }                                                                                                        \
+    float TN_FN(name)(int64_t n, const void * x, const void * y) {                                           \
+        const int64_t count = n / 32 * (PER_Y);                                                              \
+        double sums[4] = { 0 };                                                                              \
+        int64_t k = 0;                                                                                       \
+        for (; k + 4 <= count; k += 4)                                                                       \
+            name##_four(x, y, k, 4, sums);                                                                   \
+        if (k < count) name##_four(x, y, k, (int) (count - k), sums);                                        \
+        return (float) ((sums[0] + sums[1]) + (sums[2] + sums[3]));                                          \
     }
 
 #endif

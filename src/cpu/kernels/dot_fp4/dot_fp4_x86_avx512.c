@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Dot products of weights in four-bit floats, AVX-512.
-#include "cpu/simd/x86_avx512.h"
+#include "cpu/simd/bytes_x86_avx512.h"
 
 #include "cpu/kernels/dot_fp4/dot_fp4_body.inc"

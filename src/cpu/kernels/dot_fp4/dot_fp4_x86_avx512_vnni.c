@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: MIT
+// Dot products of weights in four-bit floats, AVX-512 VNNI.
+#include "cpu/simd/bytes_x86_avx512_vnni.h"
+
+#include "cpu/kernels/dot_fp4/dot_fp4_body.inc"

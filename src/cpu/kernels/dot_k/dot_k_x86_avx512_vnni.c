@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: MIT
+// Dot products of weights in blocks of 256 with scales for parts, AVX-512 VNNI.
+#include "cpu/simd/bytes_x86_avx512_vnni.h"
+
+#include "cpu/kernels/dot_k/dot_k_body.inc"
