@@ -3,18 +3,18 @@
 #ifndef TN_TESTS_EVERY_MOVE_H
 #define TN_TESTS_EVERY_MOVE_H
 
-static inline struct ggml_tensor * every_permuted(struct cpu_test * t, enum ggml_type type) {
-    return ggml_permute(t->ctx, every_source(t, type, 512, 61, 131, 1), 0, 2, 1, 3);
+static inline struct ggml_tensor * every_permuted(struct cpu_test * t, enum ggml_type type, int64_t n) {
+    return ggml_permute(t->ctx, every_source(t, type, 512, 61, n, 1), 0, 2, 1, 3);
 }
 
 static inline struct ggml_tensor * every_dup(struct cpu_test * t, int i) {
     static const enum ggml_type types[] = { GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_Q4_K };
-    return i < EVERY_COUNT(types) ? ggml_dup(t->ctx, every_permuted(t, types[i])) : NULL;
+    return i < EVERY_COUNT(types) ? ggml_dup(t->ctx, every_permuted(t, types[i], 131)) : NULL;
 }
 
 static inline struct ggml_tensor * every_cont(struct cpu_test * t, int i) {
     static const enum ggml_type types[] = { GGML_TYPE_F32, GGML_TYPE_BF16, GGML_TYPE_Q8_0 };
-    return i < EVERY_COUNT(types) ? ggml_cont(t->ctx, every_permuted(t, types[i])) : NULL;
+    return i < EVERY_COUNT(types) ? ggml_cont(t->ctx, every_permuted(t, types[i], 131)) : NULL;
 }
 
 static inline struct ggml_tensor * every_cpy(struct cpu_test * t, int i) {
@@ -26,7 +26,7 @@ static inline struct ggml_tensor * every_cpy(struct cpu_test * t, int i) {
         { GGML_TYPE_F32, GGML_TYPE_Q4_K },
     };
     if (i >= EVERY_COUNT(types)) return NULL;
-    return ggml_cast(t->ctx, every_permuted(t, types[i][0]), types[i][1]);
+    return ggml_cast(t->ctx, every_permuted(t, types[i][0], i < 8 ? 31 : 5), types[i][1]);
 }
 
 static inline struct ggml_tensor * every_set(struct cpu_test * t, int i) {

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-static int64_t sweep_live(void) {
+static inline int64_t sweep_live(void) {
     int64_t blocks = 0;
     for (int tag = 0; tag < TN_MEM_TAGS; tag++) {
         struct tn_mem_stats stats;
@@ -20,7 +20,7 @@ static int64_t sweep_live(void) {
 }
 
 // run: true if it did what it should. Returns how many allocations it makes.
-static int sweep(bool (*run)(void)) {
+static inline int sweep(bool (*run)(void)) {
     const bool warm = run(); // what is allocated once for the whole process
     assert_true(warm);
     const int64_t live = sweep_live();
