@@ -15,35 +15,18 @@
 #include "ggml-cpu.h"
 #include "quant/type.h"
 
-// Rows of halves are widened; products of 512 elements are summed in f32, and those sums in double.
-static float dot_widened(int64_t n, const uint16_t * x, const uint16_t * y,
-                         void (*widen)(int64_t n, float * y, const uint16_t * x)) {
-    float buf_x[TN_TILE], buf_y[TN_TILE];
-    double sum = 0.0;
-    for (int64_t i = 0; i < n; i += TN_TILE) {
-        const int64_t count = tn_min_i64(TN_TILE, n - i);
-        widen(count, buf_x, x + i);
-        widen(count, buf_y, y + i);
-        sum += (double) tn_dot_float(count, buf_x, buf_y);
+// Products of 512 elements are summed in f32, and those sums in double.
+#define DOT(name, T, dot)                                                                                    \
+    static float name(int64_t n, const void * x, const void * y) {                                           \
+        const T *a = x, *b = y;                                                                              \
+        double sum = 0.0;                                                                                    \
+        for (int64_t i = 0; i < n; i += TN_TILE)                                                             \
+            sum += (double) dot(tn_min_i64(TN_TILE, n - i), a + i, b + i);                                   \
+        return (float) sum;                                                                                  \
     }
-    return (float) sum;
-}
-
-static float dot_f16(int64_t n, const void * x, const void * y) {
-    return dot_widened(n, x, y, tn_convert_f16_f32);
-}
-
-static float dot_bf16(int64_t n, const void * x, const void * y) {
-    return dot_widened(n, x, y, tn_convert_bf16_f32);
-}
-
-static float dot_f32(int64_t n, const void * x, const void * y) {
-    double sum = 0.0;
-    for (int64_t i = 0; i < n; i += TN_TILE)
-        sum +=
-            (double) tn_dot_float(tn_min_i64(TN_TILE, n - i), (const float *) x + i, (const float *) y + i);
-    return (float) sum;
-}
+DOT(dot_f32, float, tn_dot_float)
+DOT(dot_f16, uint16_t, tn_dot_float_f16_f16)
+DOT(dot_bf16, uint16_t, tn_dot_float_bf16_bf16)
 
 #define TN_ROW(id, partner, function)                                                                        \
     static void dot_of_##id(int n, float * restrict s, size_t bs, const void * restrict x, size_t bx,        \

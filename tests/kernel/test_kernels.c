@@ -28,12 +28,13 @@ struct rule {
     void (*call)(any_function f, struct io * t);
     size_t y_size, y_fixed; // bytes of y: an element's times n, and what does not depend on n
     size_t x_size;          // bytes of an element of the operands, times n
+    size_t b_size;          // of the second operand, where it differs
     double ulps;     // of each element, in units of 2^-23; 0: the same bits, but that any NaN is like another
     double absolute; // what is allowed beyond ulps
     double sum; // likewise, but against the sum of the magnitudes of n products of operands below `limit`
     float limit;
-    bool is_half;
-    bool in_place; // y may be the first operand
+    enum kind { FLOATS, F16, BF16, BITS } kind, b_kind; // of the operands; BITS: sixteen, any
+    bool in_place;                                      // y may be the first operand
 };
 
 // CALL(function, what it calls with F): the rule's function. Y, A, B: operands as floats.
@@ -53,6 +54,10 @@ CALL(convert_bf16_f32, F(t->n, Y, t->a))
 CALL(convert_f32_f16, F(t->n, t->y, A))
 CALL(convert_f32_bf16, F(t->n, t->y, A))
 CALL(dot_float, *Y = F(t->n, A, B))
+CALL(dot_float_f16, *Y = F(t->n, t->a, B))
+CALL(dot_float_bf16, *Y = F(t->n, t->a, B))
+CALL(dot_float_f16_f16, *Y = F(t->n, t->a, t->b))
+CALL(dot_float_bf16_bf16, *Y = F(t->n, t->a, t->b))
 CALL(gemm_float_axpy, F(t->n, Y, A, 0.75f))
 CALL(softmax_exp, t->result = F(t->n, Y, A, 3.0f))
 CALL(softmax_scale, F(t->n, Y, 0.3f))
@@ -92,11 +97,29 @@ static void call_gemm_float_tile(any_function f, struct io * t) {
 enum { MAP_ULPS = 6 };
 
 static const struct rule
-    rule_convert_f16_f32 = { .call = call_convert_f16_f32, .y_size = 4, .x_size = 2, .is_half = true },
-    rule_convert_bf16_f32 = { .call = call_convert_bf16_f32, .y_size = 4, .x_size = 2, .is_half = true },
+    rule_convert_f16_f32 = { .call = call_convert_f16_f32, .y_size = 4, .x_size = 2, .kind = BITS },
+    rule_convert_bf16_f32 = { .call = call_convert_bf16_f32, .y_size = 4, .x_size = 2, .kind = BITS },
     rule_convert_f32_f16 = { .call = call_convert_f32_f16, .y_size = 2, .x_size = 4 },
     rule_convert_f32_bf16 = { .call = call_convert_f32_bf16, .y_size = 2, .x_size = 4 },
     rule_dot_float = { .call = call_dot_float, .y_fixed = 4, .x_size = 4, .sum = 1, .limit = 4 },
+    rule_dot_float_f16 = { call_dot_float_f16, .y_fixed = 4, .x_size = 2, .b_size = 4,
+                           .sum = 1,           .limit = 4,   .kind = F16 },
+    rule_dot_float_bf16 = { call_dot_float_bf16, .y_fixed = 4, .x_size = 2, .b_size = 4, .sum = 1,
+                            .limit = 4,          .kind = BF16 },
+    rule_dot_float_f16_f16 = { call_dot_float_f16_f16,
+                               .y_fixed = 4,
+                               .x_size = 2,
+                               .sum = 1,
+                               .limit = 4,
+                               .kind = F16,
+                               .b_kind = F16 },
+    rule_dot_float_bf16_bf16 = { call_dot_float_bf16_bf16,
+                                 .y_fixed = 4,
+                                 .x_size = 2,
+                                 .sum = 1,
+                                 .limit = 4,
+                                 .kind = BF16,
+                                 .b_kind = BF16 },
     rule_gemm_float_tile = { call_gemm_float_tile, 0,        4 * TN_GEMM_ROWS *TN_GEMM_COLS,
                              4 * TN_GEMM_COLS,     .sum = 1, .limit = 4 },
     rule_gemm_float_axpy = { .call = call_gemm_float_axpy, .y_size = 4, .x_size = 4 },
@@ -165,15 +188,18 @@ static float number(struct test_rng * rng, const struct rule * rule) {
     return test_rng_float(rng, -4.0f, 4.0f);
 }
 
-static void fill(struct test_rng * rng, const struct rule * rule, void * to, size_t size) {
-    if (rule->is_half) {
-        for (size_t i = 0; i < size; i += 2) {
-            const uint16_t bits = (uint16_t) test_rng_u64(rng);
-            memcpy((char *) to + i, &bits, sizeof(bits));
-        }
-        return;
+static uint16_t half(struct test_rng * rng, const struct rule * rule, enum kind kind) {
+    if (kind == BITS) return (uint16_t) test_rng_u64(rng);
+    const float v = number(rng, rule);
+    return kind == F16 ? tn_f16_from_f32(v) : tn_bf16_from_f32(v);
+}
+
+static void fill(struct test_rng * rng, const struct rule * rule, enum kind kind, void * to, size_t size) {
+    for (size_t i = 0; i < size && kind != FLOATS; i += 2) {
+        const uint16_t h = half(rng, rule, kind);
+        memcpy((char *) to + i, &h, sizeof(h));
     }
-    for (size_t i = 0; i < size; i += 4) {
+    for (size_t i = 0; i < size && kind == FLOATS; i += 4) {
         const float v = number(rng, rule);
         memcpy((char *) to + i, &v, sizeof(v));
     }
@@ -235,15 +261,18 @@ static char * placed(const void * bytes, size_t size, size_t offset, char ** blo
 // The scalar version's and the other's results from the same operands; y starts from the same content.
 static void check(const struct version * v, int64_t n, int place, struct test_rng * rng) {
     const struct rule * rule = v->rule;
-    const size_t y_size = rule->y_size * (size_t) n + rule->y_fixed, x_size = rule->x_size * (size_t) n;
-    const size_t unit = rule->is_half ? 2 : 4;
+    const size_t y_size = rule->y_size * (size_t) n + rule->y_fixed;
+    const size_t x_size[2] = { rule->x_size * (size_t) n,
+                               (rule->b_size ? rule->b_size : rule->x_size) * (size_t) n };
+    const enum kind kinds[3] = { rule->kind, rule->b_kind, FLOATS };
     char * values[3];
     char *blocks[2][2], *y[2];
     const size_t before = GUARD + (size_t) place * (rule->y_size == 2 ? 2 : 4), all = before + y_size + GUARD;
     for (int i = 0; i < 3; i++) {
-        values[i] = malloc((i == 2 ? y_size : x_size) + 4);
+        const size_t size = i == 2 ? y_size : x_size[i];
+        values[i] = malloc(size + 4);
         assert_non_null(values[i]);
-        fill(rng, rule, values[i], i == 2 ? y_size : x_size);
+        fill(rng, rule, kinds[i], values[i], size);
     }
     double results[2];
     for (int i = 0; i < 2; i++) {
@@ -253,9 +282,10 @@ static void check(const struct version * v, int64_t n, int place, struct test_rn
         memcpy(memory + before, values[2], y_size);
         y[i] = (char *) memory;
         struct io t = { .n = n, .y = memory + before };
-        const size_t offset = (size_t) place * unit;
-        t.a = placed(values[0], x_size, offset, &blocks[i][0]);
-        t.b = placed(values[1], x_size, (offset * 3) % 16, &blocks[i][1]);
+        const size_t offset = (size_t) place * (kinds[0] == FLOATS ? 4 : 2);
+        const size_t offset_b = (size_t) place * (kinds[1] == FLOATS ? 12 : 6) % 16;
+        t.a = placed(values[0], x_size[0], offset, &blocks[i][0]);
+        t.b = placed(values[1], x_size[1], offset_b, &blocks[i][1]);
         rule->call(i ? v->function : v->scalar, &t);
         results[i] = t.result;
         check_guards(v, n, memory, before, y_size, all);
@@ -282,7 +312,7 @@ static void check_in_place(const struct version * v, int64_t n, struct test_rng 
     for (int i = 0; i < 4; i++) {
         values[i] = malloc(size + 1);
         assert_non_null(values[i]);
-        fill(rng, v->rule, values[i], size);
+        fill(rng, v->rule, v->rule->kind, values[i], size);
     }
     memcpy(values[3], values[0], size);
     v->rule->call(v->function, &(struct io){ .n = n, .y = values[2], .a = values[0], .b = values[1] });

@@ -89,6 +89,10 @@ TN_INLINE tn_v tn_v_load_f16(const uint16_t * p) {
     return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)));
 }
 
+TN_INLINE tn_v tn_v_load_bf16(const uint16_t * p) {
+    return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(p), 16));
+}
+
 // Every NaN becomes 0x7e00 with its sign.
 TN_INLINE void tn_v_store_f16(uint16_t * p, tn_v v) {
     const uint32x4_t sign = vandq_u32(vreinterpretq_u32_f32(v), vdupq_n_u32(0x80000000u));

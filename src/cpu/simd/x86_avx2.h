@@ -90,6 +90,11 @@ TN_INLINE tn_v tn_v_load_f16(const uint16_t * p) {
     return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *) p));
 }
 
+TN_INLINE tn_v tn_v_load_bf16(const uint16_t * p) {
+    const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *) p));
+    return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
+}
+
 // Every NaN becomes 0x7e00 with its sign.
 TN_INLINE void tn_v_store_f16(uint16_t * p, tn_v v) {
     const __m256 nan = _mm256_or_ps(_mm256_and_ps(v, _mm256_set1_ps(-0.0f)),

@@ -85,6 +85,11 @@ TN_INLINE tn_v tn_v_load_f16(const uint16_t * p) {
     return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *) p));
 }
 
+TN_INLINE tn_v tn_v_load_bf16(const uint16_t * p) {
+    const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *) p));
+    return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
+}
+
 // Every NaN becomes 0x7e00 with its sign.
 TN_INLINE void tn_v_store_f16(uint16_t * p, tn_v v) {
     const __m512 nan = _mm512_or_ps(_mm512_and_ps(v, _mm512_set1_ps(-0.0f)),
