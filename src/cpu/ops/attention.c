@@ -8,8 +8,9 @@
 //     m' = max(m, scores)    l' = l*exp(m - m') + sum exp(score - m')    o' = o*exp(m - m') + sum exp(score -
 //     m')*v
 //
-// All in f32, keys in order; l in double. Queries without a score above -infinity give zeros; a NaN among
-// its scores makes a query's result NaN.
+// All in f32, keys in order; l in double. Scores beyond the range of f32 count as its largest number. Queries
+// without a score above -infinity give zeros; a NaN among its scores makes a query's result NaN.
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -67,6 +68,17 @@ static float adjust(const struct attention * s, float product) {
     return s->softcap * tanhf(s->scale / s->softcap * product);
 }
 
+// The score of a query and a key whose product or its sums leave the range of f32: the nearest that f32 has.
+static float far_score(const struct attention * s, const struct item * t, const float * key, int64_t c) {
+    double product = 0.0;
+    for (int64_t i = 0; i < s->k.ne[0]; i++)
+        product += (double) key[i] * (double) t->panel[i * QUERIES + c];
+    double score = (double) s->scale * product;
+    if (s->softcap != 0.0f) score = (double) s->softcap * tanh(score / (double) s->softcap);
+    if (!isfinite(score)) return (float) score; // so is an operand
+    return (float) fmin(fmax(score, -(double) FLT_MAX), (double) FLT_MAX);
+}
+
 // What the mask adds to the scores of keys m0 .. m0 + n_keys - 1. false: no query sees any of them.
 static bool load_bias(const struct attention * s, struct item * t, int64_t m0, int64_t n_keys) {
     const struct tn_operand * m = &s->mask;
@@ -110,8 +122,11 @@ static void score(const struct attention * s, struct item * t, int64_t m0, int64
         const struct tn_gemm_size size = { (int) tn_min_i64(TN_GEMM_ROWS, n_keys - k), (int) t->n_queries };
         tn_gemm_float_tile(d, &size, rows, t->panel, out);
         for (int64_t r = 0; r < TN_GEMM_ROWS && k + r < n_keys; r++) {
-            for (int64_t c = 0; c < t->n_queries; c++)
-                t->scores[c][k + r] = adjust(s, out[r * TN_GEMM_COLS + c]);
+            for (int64_t c = 0; c < t->n_queries; c++) {
+                const float product = out[r * TN_GEMM_COLS + c], near = adjust(s, product);
+                const bool inside = isfinite(product) && isfinite(near);
+                t->scores[c][k + r] = inside ? near : far_score(s, t, rows[r], c);
+            }
         }
     }
     add_bias(s, t, n_keys);
