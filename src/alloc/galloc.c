@@ -6,6 +6,8 @@
 // its description is covered by the plan's (tn_lifetime_covers), and is planned anew if not. So every
 // allocation describes its graph, which is linear and touches no memory, and planning and buffers are spared
 // where they can be.
+#include "alloc/galloc.h"
+
 #include <string.h>
 
 #include "alloc/lifetime.h"
@@ -180,6 +182,12 @@ static bool grow_chunk(struct ggml_gallocr * g, int pool, int chunk, size_t size
     ggml_backend_buffer_free(*buffer);
     *buffer = ggml_backend_buft_alloc_buffer(g->type_of_pool[pool], size);
     if (!*buffer) return refuse_chunk(g, pool);
+    if (size > 0 && !ggml_backend_buffer_get_base(*buffer)) {
+        ggml_backend_buffer_free(*buffer);
+        *buffer = NULL;
+        return tn_refuse("the back end of %s memory gave %zu bytes without an address",
+                         ggml_backend_buft_name(g->type_of_pool[pool]), size);
+    }
     ggml_backend_buffer_set_usage(*buffer, GGML_BACKEND_BUFFER_USAGE_COMPUTE);
     return true;
 }
@@ -218,14 +226,20 @@ static bool copy_ids(struct ggml_gallocr * g, const struct ggml_cgraph * graph, 
     return true;
 }
 
+// The graph has been described with these ids.
+static bool plan_with_ids(struct ggml_gallocr * g, const struct ggml_cgraph * graph, const int * node_ids,
+                          const int * leaf_ids) {
+    g->planned = false; // until the ids are those of the new plan
+    return copy_ids(g, graph, node_ids, leaf_ids) && plan_and_grow(g);
+}
+
 bool ggml_gallocr_reserve_n(ggml_gallocr_t galloc, struct ggml_cgraph * graph, const int * node_buffer_ids,
                             const int * leaf_buffer_ids) {
     if (!galloc) return tn_iface_refuse(__func__, "the allocator is NULL");
-    if (!describe(galloc, graph, node_buffer_ids, leaf_buffer_ids)) {
-        return tn_iface_refuse(__func__, "%s", tn_error_text());
+    if (describe(galloc, graph, node_buffer_ids, leaf_buffer_ids) &&
+        plan_with_ids(galloc, graph, node_buffer_ids, leaf_buffer_ids)) {
+        return true;
     }
-    galloc->planned = false; // until the ids are those of the new plan
-    if (copy_ids(galloc, graph, node_buffer_ids, leaf_buffer_ids) && plan_and_grow(galloc)) return true;
     return tn_iface_refuse(__func__, "%s", tn_error_text());
 }
 
@@ -351,15 +365,36 @@ static const struct tn_lifetime * match(struct ggml_gallocr * g, const struct gg
     return plan_and_grow(g) ? &present_plan(g)->life : NULL;
 }
 
+static bool place_described(struct ggml_gallocr * g, const struct tn_lifetime * described) {
+    reset_buffers(g);
+    if (give_places(g, described) != GGML_STATUS_SUCCESS) {
+        take_places_back(described);
+        return false;
+    }
+    tn_ptrset_clear(&g->skipped);
+    return true;
+}
+
 bool ggml_gallocr_alloc_graph(ggml_gallocr_t galloc, struct ggml_cgraph * graph) {
     if (!galloc) return tn_iface_refuse(__func__, "the allocator is NULL");
     const struct tn_lifetime * described = match(galloc, graph);
-    if (!described) return tn_iface_refuse(__func__, "%s", tn_error_text());
-    reset_buffers(galloc);
-    if (give_places(galloc, described) != GGML_STATUS_SUCCESS) {
-        take_places_back(described);
-        return tn_iface_refuse(__func__, "%s", tn_error_text());
+    return (described && place_described(galloc, described)) ||
+           tn_iface_refuse(__func__, "%s", tn_error_text());
+}
+
+bool tn_galloc_alloc(ggml_gallocr_t galloc, const struct tn_galloc_request * r) {
+    if (!describe(galloc, r->graph, r->node_ids, r->leaf_ids)) return false;
+    if (fits_present_plan(galloc)) return place_described(galloc, &next_plan(galloc)->life);
+    if (r->before_change) r->before_change(r->context);
+    return plan_with_ids(galloc, r->graph, r->node_ids, r->leaf_ids) &&
+           place_described(galloc, &present_plan(galloc)->life);
+}
+
+bool tn_galloc_owns(ggml_gallocr_t galloc, ggml_backend_buffer_t buffer) {
+    for (int p = 0; galloc && p < galloc->n_pools; p++) {
+        for (int c = 0; c < TN_BLOCKS_CHUNKS; c++) {
+            if (buffer && galloc->pools[p].chunks[c] == buffer) return true;
+        }
     }
-    tn_ptrset_clear(&galloc->skipped);
-    return true;
+    return false;
 }

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/thread.h"
 #include "core/op.h"
 #include "core/shape.h"
 
@@ -105,6 +106,41 @@ ggml_backend_dev_t ggml_backend_buft_get_device(ggml_backend_buffer_type_t buft)
 
 // ---- buffers --------------------------------------------------------------------------------------------
 
+// All that exist, in a ring: a tensor may name one that is gone.
+struct listed {
+    struct ggml_backend_buffer buffer;
+    struct listed * next;
+    struct listed * prev;
+};
+
+static struct tn_mutex list_mutex = TN_MUTEX_INIT;
+static struct listed list = { .next = &list, .prev = &list };
+
+static void enlist(struct listed * l) {
+    tn_mutex_lock(&list_mutex);
+    l->prev = &list;
+    l->next = list.next;
+    l->next->prev = l;
+    list.next = l;
+    tn_mutex_unlock(&list_mutex);
+}
+
+static void delist(struct listed * l) {
+    tn_mutex_lock(&list_mutex);
+    l->next->prev = l->prev;
+    l->prev->next = l->next;
+    tn_mutex_unlock(&list_mutex);
+}
+
+bool tn_buffer_is_live(ggml_backend_buffer_t buffer) {
+    tn_mutex_lock(&list_mutex);
+    const struct listed * l = list.next;
+    while (l != &list && &l->buffer != buffer)
+        l = l->next;
+    tn_mutex_unlock(&list_mutex);
+    return l != &list;
+}
+
 ggml_backend_buffer_t ggml_backend_buffer_init(ggml_backend_buffer_type_t buft,
                                                struct ggml_backend_buffer_i iface, void * context,
                                                size_t size) {
@@ -112,20 +148,22 @@ ggml_backend_buffer_t ggml_backend_buffer_init(ggml_backend_buffer_type_t buft,
         tn_iface_refuse(__func__, "the buffer type is NULL");
         return NULL;
     }
-    ggml_backend_buffer_t buffer = tn_mem_alloc(sizeof(*buffer), TN_MEM_OBJECT);
-    if (!buffer) return NULL;
-    *buffer = (struct ggml_backend_buffer){
+    struct listed * l = tn_mem_alloc(sizeof(*l), TN_MEM_OBJECT);
+    if (!l) return NULL;
+    l->buffer = (struct ggml_backend_buffer){
         .iface = iface,
         .buft = buft,
         .context = context,
         .size = size,
         .usage = GGML_BACKEND_BUFFER_USAGE_ANY,
     };
-    return buffer;
+    enlist(l);
+    return &l->buffer;
 }
 
 void ggml_backend_buffer_free(ggml_backend_buffer_t buffer) {
     if (!buffer) return;
+    delist((struct listed *) buffer);
     if (buffer->iface.free_buffer) buffer->iface.free_buffer(buffer);
     tn_mem_free(buffer);
 }

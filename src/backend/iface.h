@@ -18,6 +18,9 @@ TN_INLINE ggml_backend_buffer_t tn_iface_buffer_of(const struct ggml_tensor * t)
     return t->view_src ? t->view_src->buffer : t->buffer;
 }
 
+// Does it exist still? The address of one that was freed may have become that of another.
+TN_API bool tn_buffer_is_live(ggml_backend_buffer_t buffer);
+
 // Can it be computed with or copied? false with a refusal: NULL, or refused by its builder.
 TN_API bool tn_iface_check_tensor(const char * function, const struct ggml_tensor * t);
 

@@ -28,6 +28,9 @@ _Static_assert(sizeof(struct ggml_object) == 32, "known to clients through ggml_
 // Besides: it had been made before, and a later setting was refused.
 #define TN_TENSOR_SPOILED (1 << 29)
 
+// In flags of a node: its sources are copies that belong to a scheduler (sched/split.c).
+#define TN_TENSOR_REWIRED (1 << 28)
+
 enum { TN_POISON_TEXT = 768 };
 
 struct tn_poison {
