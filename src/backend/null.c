@@ -12,7 +12,7 @@
 enum { ALIGNMENT = 256 };
 
 struct null_device {
-    char name[8];
+    char name[16];
     struct ggml_backend_buffer_type type;
     struct ggml_backend_device device;
 };
