@@ -34,7 +34,7 @@ static void start_comb(const struct comb * a, int64_t t, float c[HC][HC]) {
             max = c[s][d] > max ? c[s][d] : max;
         }
         for (int d = 0; d < HC; d++) {
-            c[s][d] = max == -INFINITY ? 0.0f : expf(c[s][d] - max);
+            c[s][d] = c[s][d] == -INFINITY ? 0.0f : expf(c[s][d] - max);
             sum += c[s][d];
         }
         for (int d = 0; d < HC; d++)

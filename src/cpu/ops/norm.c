@@ -69,9 +69,10 @@ static struct measure measure_rms(const struct norm * s, const struct tn_operand
     return (struct measure){ 0.0, 1.0 / sqrt(sum_of(x, squares, 0.0) / count_of(x) + s->eps) };
 }
 
-// x/max(sqrt(sum(x^2)), eps)
+// x/max(sqrt(sum(x^2)), eps); a NaN stays one, which fmax would swallow.
 static struct measure measure_l2(const struct norm * s, const struct tn_operand * x) {
-    return (struct measure){ 0.0, 1.0 / fmax(sqrt(sum_of(x, squares, 0.0)), s->eps) };
+    const double length = sqrt(sum_of(x, squares, 0.0));
+    return (struct measure){ 0.0, 1.0 / (length < s->eps ? s->eps : length) };
 }
 
 static void apply(const struct tn_operand * y, const struct tn_operand * x, struct measure m) {
