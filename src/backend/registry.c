@@ -17,6 +17,14 @@ static struct {
     TN_ARRAY(ggml_backend_dev_t) devices;
 } registry = { .mutex = TN_MUTEX_INIT, .once = TN_ONCE_INIT };
 
+// Whoever still asks afterwards finds empty lists.
+static TN_AT_UNLOAD void forget_all(void) {
+    tn_mutex_lock(&registry.mutex);
+    TN_ARRAY_FREE(&registry.regs);
+    TN_ARRAY_FREE(&registry.devices);
+    tn_mutex_unlock(&registry.mutex);
+}
+
 // ---- adding; with the mutex held ------------------------------------------------------------------------
 
 static bool has_reg(ggml_backend_reg_t reg) {

@@ -5,18 +5,26 @@
 
 #include <stdint.h> // names the C library, if it is glibc
 
+#include <stdint.h> // says which C library there is
+
 #if !defined(__GNUC__)
 #error "GCC or Clang is required"
 #endif
 
 // Functions used by a sibling library (libggml-cpu, libggml) although they are not public.
-// They live under their own version node, see cmake/symbols.map.
+// They live under their own version node, see cmake/symbols.map.in. In archives nothing is exported.
+#ifdef GGML_SHARED
 #define TN_API              __attribute__((visibility("default")))
+#else
+#define TN_API
+#endif
 #define TN_INLINE           static inline __attribute__((always_inline))
 #define TN_NOINLINE         __attribute__((noinline))
 #define TN_NORETURN         _Noreturn
 #define TN_PRINTF(fmt, va)  __attribute__((format(printf, fmt, va)))
 #define TN_NODISCARD        __attribute__((warn_unused_result))
+// A function to run when the library is unloaded, or the process ends.
+#define TN_AT_UNLOAD        __attribute__((destructor))
 #define TN_ALIGNED(n)       __attribute__((aligned(n)))
 #define TN_PACKED           __attribute__((packed))
 // A vector of `bytes` bytes with element-wise arithmetic; lowered to what the target has.
@@ -25,8 +33,9 @@
 #define TN_UNLIKELY(x)      __builtin_expect(!!(x), 0)
 #define TN_TYPE_OF(x)       __typeof__(x)
 // A variable of each thread that costs no call to reach, also from a shared library. It takes room that the C
-// library keeps for those that are loaded later, of which there is little: for a flag.
-#if defined(__GLIBC__)
+// library keeps for those that are loaded later, of which there is little: for a flag. In an archive it could
+// come to lie in a plug-in beside all others that each thread has, and these together do not find room.
+#if defined(__GLIBC__) && defined(GGML_SHARED)
 #define TN_THREAD_FLAG      _Thread_local __attribute__((tls_model("initial-exec")))
 #else
 #define TN_THREAD_FLAG      _Thread_local

@@ -6,9 +6,10 @@
 
 Every function that a header declares is either exported, by the library that functions.tsv names, or
 stands in later.txt beside this script: declared now, brought by a later release. One that is neither, or
-both, is a fault. So is an exported symbol that no header declares; tn_* symbols are for the libraries among
-themselves and carry the version node TENON_PRIVATE, public ones carry no version. --write brings later.txt
-up to date. Prints a line a fault; exit status 1 if there is one.
+both, is a fault. So is an exported symbol that no header declares; tn_* symbols and the second names of
+cmake/siblings.txt are for the libraries among themselves and carry the version node TENON_PRIVATE, public ones
+carry no version. The libraries call each other by private names only, so that two sets of them do not mix.
+--write brings later.txt up to date. Prints a line a fault; exit status 1 if there is one.
 """
 
 import csv
@@ -56,6 +57,11 @@ def exported_symbols(library):
     return symbols
 
 
+def wanted_symbols(library):
+    nm = subprocess.run(["nm", "-D", "--undefined-only", library], stdout=subprocess.PIPE, text=True, check=True)
+    return [line.split()[-1] for line in nm.stdout.splitlines()]
+
+
 def library_name(path):
     return re.sub(r"^lib|\.so.*$", "", os.path.basename(path))
 
@@ -79,13 +85,21 @@ def write_later(declared, exported):
 
 def check_symbols(symbols, where, declared):
     for name, version in sorted(symbols.items()):
-        if name.startswith("tn_"):
+        if name.startswith(("tn_", "__wrap_")):
             if version != "TENON_PRIVATE":
                 yield "%s: %s has version '%s', should have TENON_PRIVATE" % (where, name, version)
         elif name not in declared:
             yield "%s: exports %s, which no header declares" % (where, name)
         elif version:
             yield "%s: %s has version %s; public functions have none" % (where, name, version)
+
+
+def check_calls(wanted, where):
+    for name in wanted:
+        if name.startswith(("ggml_", "gguf_")):
+            yield "%s calls %s of another library by its public name: cmake/siblings.txt lacks it" % (where, name)
+        elif name.startswith(("tn_", "__wrap_")) and not name.endswith("@TENON_PRIVATE"):
+            yield "%s calls %s, which is not of the version node TENON_PRIVATE" % (where, name)
 
 
 def check_functions(declared, exported, later):
@@ -123,6 +137,7 @@ def main():
     for path in args[1:]:
         symbols = exported_symbols(path)
         faults += check_symbols(symbols, library_name(path), declared)
+        faults += check_calls(wanted_symbols(path), library_name(path))
         for name in symbols:
             if name in exported:
                 faults.append("%s is exported by %s and by %s" % (name, exported[name], library_name(path)))
