@@ -38,14 +38,14 @@ static bool follows_rule(const struct ggml_tensor * node) {
     return true;
 }
 
-// What operators rely on: elements lie at multiples of their size, so that they can be read as what they are,
-// and there are no more than an address space has bytes, so that scratch memory and costs do not overflow.
+// What operators rely on: elements or blocks lie at multiples of their size, so that they can be read as what
+// they are, and there are no more than an address space has bytes, so that scratch memory and costs do not
+// overflow.
 static bool can_be_walked(const struct ggml_tensor * t) {
     const int64_t most = (int64_t) 1 << 47;
     int64_t count;
     if (!tn_shape_count(t->ne, &count)) return false;
     if (count > most) return tn_refuse("'%s' has more elements than an address space has bytes", t->name);
-    if (ggml_blck_size(t->type) != 1) return true;
     const size_t size = ggml_type_size(t->type);
     for (int i = 0; i < GGML_MAX_DIMS; i++) {
         if (t->nb[i] % size == 0) continue;
@@ -62,12 +62,32 @@ static bool all_can_be_walked(const struct ggml_tensor * node) {
     return can_be_walked(node);
 }
 
+// Threads write parts of the result each: no two elements may share memory. Dimension by dimension, the
+// smallest stride first, each must step over what those before it take.
+static bool is_apart(const struct ggml_tensor * node) {
+    if (tn_shape_empty(node)) return true;
+    bool done[GGML_MAX_DIMS] = { false };
+    size_t extent = ggml_type_size(node->type);
+    for (int k = 0; k < GGML_MAX_DIMS; k++) {
+        int next = -1;
+        for (int i = 0; i < GGML_MAX_DIMS; i++) {
+            if (!done[i] && (next < 0 || node->nb[i] < node->nb[next])) next = i;
+        }
+        done[next] = true;
+        const int64_t n = next == 0 ? node->ne[0] / ggml_blck_size(node->type) : node->ne[next];
+        if (n == 1) continue;
+        if (node->nb[next] < extent) return tn_refuse("elements of the result share memory");
+        extent = node->nb[next] * (size_t) n;
+    }
+    return true;
+}
+
 static bool supports(const struct ggml_tensor * node) {
     if (tn_tensor_is_poisoned(node)) return tn_refuse("the node was refused by its builder");
     if (tn_op_is_view(node->op)) return true;
     const struct tn_cpu_op * op = tn_cpu_op_get(node->op);
     if (!op) return tn_refuse("operator %s is not in this release's CPU back end", ggml_op_desc(node));
-    return follows_rule(node) && all_can_be_walked(node) && op->supports(node);
+    return follows_rule(node) && all_can_be_walked(node) && is_apart(node) && op->supports(node);
 }
 
 bool tn_cpu_op_supports(const struct ggml_tensor * node) {

@@ -97,7 +97,7 @@ const float * tn_operand_load(const struct tn_operand * x, const char * row, int
         widen(x->type, from, n, buf);
         return buf;
     }
-    float dense[TN_TILE];
+    double dense[TN_TILE]; // the largest element
     tn_convert_move(n, size, dense, size, from, x->nb[0]);
     widen(x->type, dense, n, buf);
     return buf;
@@ -115,7 +115,7 @@ void tn_operand_store(const struct tn_operand * y, char * row, int64_t i0, int64
         narrow(y->type, values, n, to);
         return;
     }
-    float dense[TN_TILE];
+    double dense[TN_TILE]; // the largest element
     narrow(y->type, values, n, dense);
     tn_convert_move(n, size, to, y->nb[0], dense, size);
 }

@@ -16,9 +16,9 @@ static inline char * cpu_at(const struct ggml_tensor * x, int64_t i0, int64_t i1
 // A block as f32 values. The last one is kept, with its bytes: oracles ask for all elements of a block in
 // turn. By the internal decoder: q8_1 and q8_K have no public one.
 static inline const float * cpu_decoded(enum ggml_type type, const char * block) {
-    static enum ggml_type last = GGML_TYPE_COUNT;
-    static char bytes[512];
-    static float values[256];
+    static _Thread_local enum ggml_type last = GGML_TYPE_COUNT;
+    static _Thread_local char bytes[512];
+    static _Thread_local float values[256];
     if (type == last && memcmp(bytes, block, ggml_type_size(type)) == 0) return values;
     last = type;
     memcpy(bytes, block, ggml_type_size(type));

@@ -10,8 +10,9 @@
 
 // --- dup
 
+// The builder gives the type of a; a node made by hand may ask for another one.
 static bool dup_rule(struct ggml_tensor * node) {
-    tn_rule_like(node, 0);
+    tn_shape_copy(node->ne, node->src[0]->ne);
     return true;
 }
 

@@ -17,6 +17,7 @@
 #include "base/bits.h"
 #include "base/error.h"
 #include "core/params.h"
+#include "core/shape.h"
 #include "cpu/alibi.h"
 #include "cpu/kernels/gemm_float/gemm_float.h"
 #include "cpu/kernels/softmax/softmax.h"
@@ -65,7 +66,7 @@ static void load_queries(const struct attention * s, struct item * t) {
 
 static float adjust(const struct attention * s, float product) {
     if (s->softcap == 0.0f) return s->scale * product;
-    return s->softcap * tanhf(s->scale / s->softcap * product);
+    return s->softcap * tanhf(s->scale * product / s->softcap);
 }
 
 // The score of a query and a key whose product or its sums leave the range of f32: the nearest that f32 has.
@@ -249,13 +250,13 @@ static bool has_shapes(const struct ggml_tensor * node) {
     if (k->ne[0] != q->ne[0] || v->ne[1] != k->ne[1]) return tn_refuse("q, k and v do not fit each other");
     if (k->ne[3] != q->ne[3] || v->ne[3] != q->ne[3])
         return tn_refuse("q, k and v must have as many sequences");
-    if (q->ne[2] % k->ne[2] != 0 || q->ne[2] % v->ne[2] != 0)
+    if (!tn_shape_divides(k->ne[2], q->ne[2]) || !tn_shape_divides(v->ne[2], q->ne[2]))
         return tn_refuse("heads of k and v must divide those of q");
     if (!mask) return true;
     if (mask->ne[0] != k->ne[1] || mask->ne[1] < q->ne[1]) {
         return tn_refuse("the mask must have a column for each key and a row for each query");
     }
-    if (q->ne[2] % mask->ne[2] == 0 && q->ne[3] % mask->ne[3] == 0) return true;
+    if (tn_shape_divides(mask->ne[2], q->ne[2]) && tn_shape_divides(mask->ne[3], q->ne[3])) return true;
     return tn_refuse("heads and sequences of the mask must divide those of q");
 }
 

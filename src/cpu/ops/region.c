@@ -78,6 +78,7 @@ static enum ggml_status set_run(struct tn_cpu_run * run, struct ggml_tensor * no
 }
 
 static bool is_aligned(const struct ggml_tensor * node) {
+    if (!tn_operand_is_dense(node)) return tn_refuse("the elements of a row must lie side by side");
     const int32_t size = (int32_t) ggml_type_size(node->type);
     static const char * const names[] = { "nb1", "nb2", "nb3", "the offset" };
     for (int i = 0; i < 4; i++) {

@@ -33,7 +33,7 @@ static const double * weights_of(const struct ggml_tensor * node, const int64_t 
         max = fmax(max, w[k]);
     }
     for (int64_t k = 0; k < n_keys; k++) {
-        w[k] = isinf(max) ? 0.0 : exp(w[k] - max);
+        if (!isnan(w[k])) w[k] = isinf(max) ? 0.0 : exp(w[k] - max); // one NaN makes all of them NaN
         sum += w[k];
     }
     sum += isinf(max) ? 1.0 : exp(sink - max);

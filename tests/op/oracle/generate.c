@@ -5,7 +5,7 @@
 double oracle_arange(const struct ggml_tensor * node, const int64_t * i) {
     float p[3];
     memcpy(p, node->op_params, sizeof(p));
-    return (double) p[0] + (double) p[2] * (double) i[0];
+    return oracle_term((double) p[0]) + oracle_term((double) p[2] * (double) i[0]);
 }
 
 double oracle_timestep(const struct ggml_tensor * node, const int64_t * i) {

@@ -30,7 +30,7 @@ double oracle_cross_entropy(const struct ggml_tensor * node, const int64_t * ind
         if (label == 0.0) continue;
         sum += label * (cpu_get(x, i[0], i[1], i[2], i[3]) - log_sum(x, i[1], i[2], i[3]));
     }
-    return -sum / (double) ggml_nrows(x);
+    return ggml_nrows(x) ? -sum / (double) ggml_nrows(x) : 0.0;
 }
 
 double oracle_cross_entropy_back(const struct ggml_tensor * node, const int64_t * i) {
