@@ -66,7 +66,7 @@ static void load_queries(const struct attention * s, struct item * t) {
 
 static float adjust(const struct attention * s, float product) {
     if (s->softcap == 0.0f) return s->scale * product;
-    return s->softcap * tanhf(s->scale * product / s->softcap);
+    return s->softcap * tanhf(s->scale / s->softcap * product);
 }
 
 // The score of a query and a key whose product or its sums leave the range of f32: the nearest that f32 has.
