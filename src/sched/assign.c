@@ -248,6 +248,16 @@ static void place_by_sources(struct ggml_backend_sched * s, const struct tn_sche
     if (best >= 0) put(s, node->id, best, TN_CAUSE_SOURCES);
 }
 
+// Nobody who runs it can use the memory that it writes. If that is not there yet it may still move (pass 4).
+static void place_by_ability(struct ggml_backend_sched * s, int32_t id) {
+    if (tn_sched_at(s, tn_sched_at(s, id)->root)->memory >= 0) return;
+    for (int b = 0; b < s->n_backends; b++) {
+        if (!supports(s, b, id)) continue;
+        put(s, id, b, TN_CAUSE_SOURCES);
+        return;
+    }
+}
+
 // 3. Of two back ends with the same memory the one of higher priority runs a node, if it can. What has no
 //    back end yet goes where most of its sources can be read.
 static bool settle_nodes(struct ggml_backend_sched * s) {
@@ -259,6 +269,7 @@ static bool settle_nodes(struct ggml_backend_sched * s) {
         } else {
             place_by_sources(s, node);
         }
+        if (tn_sched_at(s, node->id)->backend < 0) place_by_ability(s, node->id);
         if (tn_sched_at(s, node->id)->backend < 0) return refuse_homeless(s, node->id);
     }
     return true;
@@ -282,42 +293,54 @@ static bool find_conflicts(struct ggml_backend_sched * s) {
     return any;
 }
 
-// Leaves in the group of the memory only who can run this node, and of these where the caller wants it, if he
-// wants it somewhere possible.
-static void narrow(struct ggml_backend_sched * s, int32_t id) {
+static bool in_group(struct ggml_backend_sched * s, int32_t id) {
+    return is_work(s, id) && tn_sched_at(s, tn_sched_at(s, id)->root)->group != 0;
+}
+
+// Leaves in the group of the memory only who can run this node. false: nobody.
+static bool narrow(struct ggml_backend_sched * s, int32_t id) {
+    struct tn_sched_tensor * root = tn_sched_at(s, tn_sched_at(s, id)->root);
+    for (int b = 0; b < TN_SCHED_BACKENDS; b++) {
+        const bool stays = b < s->n_backends && (root->group >> b & 1) && supports(s, b, id);
+        if (!stays) root->group &= (uint16_t) ~(1u << b);
+    }
+    return root->group != 0;
+}
+
+// Of those where the caller wants this node or its memory, if that is possible.
+static void favour(struct ggml_backend_sched * s, int32_t id) {
     const struct tn_sched_tensor * t = tn_sched_at(s, id);
     struct tn_sched_tensor * root = tn_sched_at(s, t->root);
-    for (int b = 0; b < TN_SCHED_BACKENDS; b++) {
-        if (b >= s->n_backends || ((root->group >> b & 1) && !supports(s, b, id))) {
-            root->group &= (uint16_t) ~(1u << b);
-        }
-    }
     const uint16_t wanted = t->cause == TN_CAUSE_CALLER ? (uint16_t) (root->group & 1u << t->backend) : 0;
     if (wanted) root->group = wanted;
 }
 
-static bool in_group(struct ggml_backend_sched * s, int32_t id) {
-    return is_work(s, id) && tn_sched_at(s, tn_sched_at(s, id)->root)->group != 0;
+static void join(struct ggml_backend_sched * s, int32_t id) {
+    const int32_t root = tn_sched_at(s, id)->root;
+    int b = 0;
+    while (!(tn_sched_at(s, root)->group >> b & 1))
+        b++;
+    if (tn_sched_at(s, id)->backend != b) put(s, id, b, TN_CAUSE_WRITES);
+    if (tn_sched_at(s, root)->backend != b) put(s, root, b, TN_CAUSE_WRITES);
 }
 
 // 4. All who write one memory have to be able to use it: where that is not so, they and the memory move to
 //    the first back end that can run them all.
 static bool join_writers(struct ggml_backend_sched * s) {
     if (!find_conflicts(s)) return true;
-    for (size_t i = 0; i < s->nodes.count; i++) {
+    const size_t n = s->nodes.count;
+    for (size_t i = 0; i < n; i++) {
+        const int32_t id = s->nodes.items[i].id;
+        if (in_group(s, id) && !narrow(s, id)) return refuse_homeless(s, id);
+    }
+    for (size_t i = 0; i < n; i++) {
         const int32_t id = s->nodes.items[i].id;
         if (!in_group(s, id)) continue;
-        narrow(s, id);
-        if (!in_group(s, id)) return refuse_homeless(s, id);
+        favour(s, tn_sched_at(s, id)->root);
+        favour(s, id);
     }
-    for (size_t i = 0; i < s->nodes.count; i++) {
-        const int32_t id = s->nodes.items[i].id, root = tn_sched_at(s, id)->root;
-        if (!in_group(s, id)) continue;
-        int b = 0;
-        while (!(tn_sched_at(s, root)->group >> b & 1))
-            b++;
-        if (tn_sched_at(s, id)->backend != b) put(s, id, b, TN_CAUSE_WRITES);
-        if (tn_sched_at(s, root)->backend != b) put(s, root, b, TN_CAUSE_WRITES);
+    for (size_t i = 0; i < n; i++) {
+        if (in_group(s, s->nodes.items[i].id)) join(s, s->nodes.items[i].id);
     }
     return true;
 }

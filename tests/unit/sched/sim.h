@@ -34,10 +34,10 @@ struct sim {
     // what it is like
     bool eager; // runs everything at once
     bool events, async_copies;
-    bool host;                                         // memory that others can use too
-    bool shares;                                       // uses the memory of device 0
-    bool wants;                                        // offload
-    bool (*supports)(const struct ggml_tensor * node); // NULL: everything
+    bool host;   // memory that others can use too
+    bool shares; // uses the memory of device 0
+    bool wants;  // offload
+    bool refuses[GGML_OP_COUNT];
     size_t max_size;
     void (*optimise)(struct ggml_cgraph *, struct ggml_backend_graph_optimize_params *);
     // what fails: the n-th from now; 0: none
@@ -252,7 +252,7 @@ static inline ggml_backend_buffer_type_t sim_buffer_type(ggml_backend_dev_t dev)
 static inline bool sim_supports(ggml_backend_dev_t dev, const struct ggml_tensor * node) {
     struct sim * d = sim_of_device(dev);
     d->n_asked++;
-    if (d->supports && !d->supports(node)) return false;
+    if (d->refuses[node->op]) return false;
     return ggml_backend_supports_op(sims.cpu, node);
 }
 
