@@ -2,37 +2,18 @@
 // Kernels by type for programs: encoders, dot products of rows, conversions of plain types.
 #include <string.h>
 
-#include "base/bits.h"
 #include "base/thread.h"
 #include "cpu/kernels.h"
 #include "cpu/kernels/convert/convert.h"
-#include "cpu/kernels/dot_float/dot_float.h"
-#include "cpu/kernels/dot_fp4/dot_fp4.h"
-#include "cpu/kernels/dot_iq/dot_iq.h"
-#include "cpu/kernels/dot_k/dot_k.h"
-#include "cpu/kernels/dot_legacy/dot_legacy.h"
-#include "cpu/operand.h"
+#include "cpu/row_dot.h"
 #include "ggml-cpu.h"
 #include "quant/type.h"
-
-// Products of 512 elements are summed in f32, and those sums in double.
-#define DOT(name, T, dot)                                                                                    \
-    static float name(int64_t n, const void * x, const void * y) {                                           \
-        const T *a = x, *b = y;                                                                              \
-        double sum = 0.0;                                                                                    \
-        for (int64_t i = 0; i < n; i += TN_TILE)                                                             \
-            sum += (double) dot(tn_min_i64(TN_TILE, n - i), a + i, b + i);                                   \
-        return (float) sum;                                                                                  \
-    }
-DOT(dot_f32, float, tn_dot_float)
-DOT(dot_f16, uint16_t, tn_dot_float_f16_f16)
-DOT(dot_bf16, uint16_t, tn_dot_float_bf16_bf16)
 
 #define TN_ROW(id, partner, function)                                                                        \
     static void dot_of_##id(int n, float * restrict s, size_t bs, const void * restrict x, size_t bx,        \
                             const void * restrict y, size_t by, int nrc) {                                   \
         (void) bs, (void) bx, (void) by, (void) nrc;                                                         \
-        *s = function(n, x, y);                                                                              \
+        *s = (float) tn_row_dot_find(GGML_TYPE_##id, GGML_TYPE_##partner)->run(n, x, y);                     \
     }
 #include "cpu/traits.def"
 #undef TN_ROW

@@ -187,7 +187,8 @@ static inline double cpu_rounding(enum ggml_type type) {
 // What element i of the node must be, from its sources as they were before.
 struct cpu_oracle {
     double (*value)(const struct ggml_tensor * node, const int64_t * i);
-    double rel; // tolerance: rel * |expected| + abs, besides the rounding of the result's type
+    double
+        rel; // tolerance: rel * |expected| + abs, besides the rounding of the result's type and of operands
     double abs;
 };
 
@@ -196,10 +197,14 @@ static inline void cpu_check(struct cpu_test * t, struct ggml_tensor * node, str
     if (!ggml_ext_tensor_valid(node)) fail_msg("%s", ggml_ext_last_error());
     cpu_allocate(t);
     const int64_t n = ggml_nelements(node);
-    double * expected = malloc((size_t) (n + 1) * sizeof(double));
+    double * expected = malloc((size_t) (2 * n + 1) * sizeof(double));
+    double * rounding = expected + n;
     int64_t i[4] = { 0 };
-    for (int64_t k = 0; k < n; k++, cpu_next(node, i))
+    for (int64_t k = 0; k < n; k++, cpu_next(node, i)) {
+        oracle_terms = (struct oracle_sum){ 0 };
         expected[k] = oracle.value(node, i);
+        rounding[k] = oracle_terms.rounding;
+    }
     cpu_run(t, node);
     memset(i, 0, sizeof(i));
     const double rel = oracle.rel + 1.01 * cpu_rounding(node->type);
@@ -209,7 +214,7 @@ static inline void cpu_check(struct cpu_test * t, struct ggml_tensor * node, str
         const double e = expected[k];
         const bool same = isnan(e)   ? isnan(v)
                           : isinf(e) ? v == e
-                                     : fabs(v - e) <= rel * fabs(e) + oracle.abs + tiny;
+                                     : fabs(v - e) <= rel * fabs(e) + oracle.abs + rounding[k] + tiny;
         if (same) continue;
         fail_msg("%s %s [%d, %d, %d, %d] element [%d, %d, %d, %d]: %.9g, not %.9g", ggml_op_desc(node),
                  ggml_type_name(node->type), (int) node->ne[0], (int) node->ne[1], (int) node->ne[2],

@@ -3,8 +3,8 @@
 // empty rows.
 #include "cpu_check.h"
 
-// Nothing is rounded below f32: with values up to 1 and k terms the error stays near sqrt(k) ulp of the
-// largest sum.
+// Nothing is rounded below f32, but for what oracle_dot allows: with values up to 1 and k terms the error
+// stays near sqrt(k) ulp of the largest sum.
 static struct cpu_oracle close_to(int64_t k) {
     return (struct cpu_oracle){ oracle_mul_mat, 1e-6, 6e-7 * sqrt((double) k + 1.0) };
 }
@@ -108,6 +108,76 @@ static void precision(void ** state) {
     cpu_test_free(&t);
 }
 
+// A quantised type with one column and with many, a node each; `ask` sets what the node asks for.
+static void check_quantised(void (*ask)(struct ggml_tensor * y), float lo, float hi, double abs) {
+    const uint64_t seed = test_seed();
+    for (int type = 0; type < GGML_TYPE_COUNT; type++) {
+        const struct ggml_type_traits * traits = ggml_get_type_traits((enum ggml_type) type);
+        if (!traits->to_float) continue;
+        for (int64_t n = 1; n <= 9; n += 8) {
+            struct cpu_test t = cpu_test_new(seed + (uint64_t) (16 * type + n));
+            const int64_t ne_a[] = { 512, 5, 1, 1 }, ne_b[] = { 512, n, 1, 1 };
+            struct ggml_tensor * a = cpu_source(&t, (enum ggml_type) type, ne_a, CPU_DENSE, -1.0f, 1.0f);
+            struct ggml_tensor * b = cpu_source(&t, GGML_TYPE_F32, ne_b, CPU_DENSE, lo, hi);
+            struct ggml_tensor * y = ggml_mul_mat(t.ctx, a, b);
+            if (ask) ask(y);
+            cpu_check(&t, y, (struct cpu_oracle){ oracle_mul_mat, 1e-6, abs });
+            cpu_test_free(&t);
+        }
+    }
+}
+
+static void ask_for_sums(struct ggml_tensor * y) {
+    assert_true(ggml_prec_set_acc(y, GGML_PREC_F32));
+}
+
+static void ask_for_f32(struct ggml_tensor * y) {
+    assert_true(ggml_prec_set_src(y, GGML_PREC_F32, 1));
+}
+
+static void ask_for_bf16(struct ggml_tensor * y) {
+    assert_true(ggml_prec_set_src(y, GGML_PREC_BF16, 1));
+}
+
+static void ask_for_blocks(struct ggml_tensor * y) {
+    assert_true(ggml_prec_set_src(y, GGML_PREC_Q8, 1));
+}
+
+// With f32 nothing is rounded to eight bits: the oracle allows it only where the node does.
+static void floors_are_kept(void ** state) {
+    (void) state;
+    check_quantised(ask_for_sums, -1.0f, 1.0f, 6e-7 * 23);
+    check_quantised(ask_for_f32, -1.0f, 1.0f, 6e-7 * 23);
+    check_quantised(ask_for_bf16, -1.0f, 1.0f, 6e-7 * 23);
+    check_quantised(ask_for_blocks, -1.0f, 1.0f, 6e-7 * 23);
+}
+
+// Numbers far outside the range of a half, on either side: no infinity, no NaN and no zero on the way.
+static void large_and_small_activations(void ** state) {
+    (void) state;
+    check_quantised(NULL, -1e30f, 1e30f, 6e-7 * 23 * 1e30);
+    check_quantised(NULL, 1e-30f, 2e-30f, 6e-7 * 23 * 2e-30);
+    check_quantised(NULL, 60000.0f, 70000.0f, 6e-7 * 23 * 7e4);
+}
+
+// One element of 1e30 among ones, and a column each with an infinity and a NaN beside one without.
+static void extreme_elements(void ** state) {
+    (void) state;
+    static const float extremes[] = { 1e30f, INFINITY, NAN, -1e30f, -INFINITY };
+    const uint64_t seed = test_seed();
+    for (int type = 0; type < GGML_TYPE_COUNT; type++) {
+        if (!ggml_get_type_traits((enum ggml_type) type)->to_float) continue;
+        struct cpu_test t = cpu_test_new(seed + (uint64_t) type);
+        const int64_t ne_a[] = { 512, 5, 1, 1 }, ne_b[] = { 512, 3, 1, 2 };
+        struct ggml_tensor * a = cpu_source(&t, (enum ggml_type) type, ne_a, CPU_DENSE, -1.0f, 1.0f);
+        struct ggml_tensor * b = cpu_source(&t, GGML_TYPE_F32, ne_b, CPU_DENSE, -1.0f, 1.0f);
+        for (int64_t k = 0; k < 5; k++)
+            cpu_put(b, (const int64_t[]){ 100 * k, k % 3, 0, k / 3 }, (double) extremes[k]);
+        cpu_check(&t, ggml_mul_mat(t.ctx, a, b), (struct cpu_oracle){ oracle_mul_mat, 1e-6, 6e-7 * 23 });
+        cpu_test_free(&t);
+    }
+}
+
 static void integers_are_refused(void ** state) {
     (void) state;
     struct cpu_test t = cpu_test_new(1);
@@ -123,7 +193,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shapes_types_and_layouts), cmocka_unit_test(every_quantised_type),
         cmocka_unit_test(several_rounds),           cmocka_unit_test(precision),
-        cmocka_unit_test(integers_are_refused),
+        cmocka_unit_test(floors_are_kept),          cmocka_unit_test(large_and_small_activations),
+        cmocka_unit_test(extreme_elements),         cmocka_unit_test(integers_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 // MUL_MAT_ID on the CPU: every type, layouts, matrices that nobody chooses, bad indices.
 #include "cpu_check.h"
 
-// Nothing is rounded below f32.
+// Nothing is rounded below f32, but for what oracle_dot allows.
 static struct cpu_oracle close_to(int64_t k) {
     return (struct cpu_oracle){ oracle_mul_mat_id, 1e-6, 6e-7 * sqrt((double) k + 1.0) };
 }
@@ -81,6 +81,32 @@ static void every_quantised_type(void ** state) {
     }
 }
 
+// Few tokens and many; columns from 1e-30 to 1e30, one with an infinity and one with a NaN, with a floor or
+// without.
+static void extreme_columns_and_floors(void ** state) {
+    (void) state;
+    static const float extremes[] = { 1e30f, INFINITY, NAN, 1e-30f };
+    const uint64_t seed = test_seed();
+    for (int type = 0; type < GGML_TYPE_COUNT; type++) {
+        if (!ggml_get_type_traits((enum ggml_type) type)->to_float) continue;
+        for (int64_t tokens = 2; tokens <= 10; tokens += 8) {
+            struct cpu_test t = cpu_test_new(seed + (uint64_t) (16 * type + tokens));
+            const struct product p = { 512, 5, 3, 2, 4, tokens };
+            const int64_t ne_a[] = { 512, 5, 3, 1 }, ne_b[] = { 512, 2, tokens, 1 };
+            struct ggml_tensor * a = cpu_source(&t, (enum ggml_type) type, ne_a, CPU_DENSE, -1.0f, 1.0f);
+            struct ggml_tensor * b = cpu_source(&t, GGML_TYPE_F32, ne_b, CPU_DENSE, -1.0f, 1.0f);
+            for (int64_t k = 0; k < 4; k++)
+                cpu_put(b, (const int64_t[]){ 100 * k, k % 2, k / 2, 0 }, (double) extremes[k]);
+            struct ggml_tensor * y = ggml_mul_mat_id(t.ctx, a, b, choose(&t, &p, CPU_DENSE));
+            cpu_check(&t, y, (struct cpu_oracle){ oracle_mul_mat_id, 1e-6, 6e-7 * 23 });
+            y = ggml_mul_mat_id(t.ctx, a, b, y->src[2]);
+            assert_true(ggml_prec_set_src(y, GGML_PREC_F32, 1));
+            cpu_check(&t, y, (struct cpu_oracle){ oracle_mul_mat_id, 1e-6, 6e-7 * 23 });
+            cpu_test_free(&t);
+        }
+    }
+}
+
 static void a_bad_index_is_a_status_and_nothing_is_written(void ** state) {
     (void) state;
     static const int32_t bad[] = { 3, -1, INT32_MAX, INT32_MIN };
@@ -121,6 +147,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shapes_types_and_layouts),
         cmocka_unit_test(every_quantised_type),
+        cmocka_unit_test(extreme_columns_and_floors),
         cmocka_unit_test(a_bad_index_is_a_status_and_nothing_is_written),
         cmocka_unit_test(integers_are_refused),
     };

@@ -7,8 +7,8 @@
 //     blocks of 32    d * sum of codes * y  +  m * sum of y            four at a time
 //
 // What stands behind d, dmin and m is an integer, and exact; it is scaled and added in double: blocks of 256
-// in order, of the others the k-th in sum k mod 4, those in pairs at the end. So nothing but the result is
-// rounded to f32, nothing overflows before it does, and every level gives the same bits.
+// in order, of the others the k-th in sum k mod 4, those in pairs at the end. So nothing is rounded to f32 or
+// overflows, and every level gives the same bits.
 #ifndef TN_CPU_KERNELS_CODES_H
 #define TN_CPU_KERNELS_CODES_H
 
@@ -45,7 +45,7 @@ TN_INLINE void tn_codes_set_min(struct tn_codes * c, int sub_block, int min) {
 
 // A dot product with q8_K. take(block, codes) takes a block of 256 apart.
 #define TN_CODES_DOT_256(name, X, take, has_min)                                                             \
-    float TN_FN(name)(int64_t n, const void * x, const void * y) {                                           \
+    double TN_FN(name)(int64_t n, const void * x, const void * y) {                                          \
         const struct X * a = x;                                                                              \
         const struct tn_block_q8_k * b = y;                                                                  \
         double sum = 0.0;                                                                                    \
@@ -57,7 +57,7 @@ TN_INLINE void tn_codes_set_min(struct tn_codes * c, int sub_block, int min) {
             if (has_min) s -= (double) c.dmin * (double) b[i].d * tn_codes_minima(c.min, b[i].sums);         \
             sum += s;                                                                                        \
         }                                                                                                    \
-        return (float) sum;                                                                                  \
+        return sum;                                                                                          \
     }
 
 // Four runs of 32 codes; y: the activations of each; d, m: what their sums are multiplied with. Runs that do
@@ -98,14 +98,14 @@ TN_INLINE void tn_codes_add_four(const struct tn_codes_four * c, bool has_min, d
             take(&a[(k + i) / (PER_X)], &b[(k + i) / (PER_Y)], (int) ((k + i) % (PER_X)), &c, i);            \
         tn_codes_add_four(&c, has_min, sums);                                                                \
     }                                                                                                        \
-    float TN_FN(name)(int64_t n, const void * x, const void * y) {                                           \
+    double TN_FN(name)(int64_t n, const void * x, const void * y) {                                          \
         const int64_t count = n / 32 * (PER_Y);                                                              \
         double sums[4] = { 0 };                                                                              \
         int64_t k = 0;                                                                                       \
         for (; k + 4 <= count; k += 4)                                                                       \
             name##_four(x, y, k, 4, sums);                                                                   \
         if (k < count) name##_four(x, y, k, (int) (count - k), sums);                                        \
-        return (float) ((sums[0] + sums[1]) + (sums[2] + sums[3]));                                          \
+        return (sums[0] + sums[1]) + (sums[2] + sums[3]);                                                    \
     }
 
 #endif

@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: MIT
 // mul_mat: result[i, j] = row i of a times row j of b, for each matrix of b; those of a are repeated.
 //
-// Weights of any type are decoded to f32, 32 rows by 256 elements at a time, and used for all columns before
-// the next ones are decoded. The columns are packed first, once for all rows:
+// Many columns: weights of any type are decoded to f32, 32 rows by 256 elements at a time, and used for all
+// columns before the next ones are decoded. The columns are packed first, once for all rows:
 //
-//     round:  pack as many panels of columns as fit 4 MiB: 16 columns side by side, or 1 where there are
-//             so few that 16 would be waste; then for each block of 32 rows and each matrix
+//     round:  pack as many panels of 16 columns side by side as fit 4 MiB; then for each block of 32 rows
+//             and each matrix
 //                 for each 256 elements: decode the rows; for each panel: 8 rows by 16 columns at a time
 //
-// All sums are f32: 256 products in one accumulator (in several where columns are packed singly), blocks
-// added in order. Nothing is rounded below f32 on the way, so every precision a node can ask for is kept.
+// Few columns: each is a panel of its own, and weights are multiplied as they are (cpu/columns.h). Only where
+// they cannot be are they decoded as above.
+//
+// Sums are f32 for 256 or 512 products at most (in one accumulator, or in several for few columns) and f32 or
+// double beyond; of blocks see kernels/codes.h. Activations become blocks of eight bits only where the node's
+// precision allows it; else nothing is rounded below f32 on the way.
 #include <string.h>
 
 #include "base/bits.h"
 #include "base/error.h"
+#include "cpu/columns.h"
 #include "cpu/kernels/dot_float/dot_float.h"
 #include "cpu/kernels/gemm_float/gemm_float.h"
 #include "cpu/op.h"
@@ -22,36 +27,56 @@
 enum {
     ROWS = 32,              // of an item
     BLOCK = 256,            // elements of a row decoded at once: a multiple of every type's block
-    FEW = 4,                // fewer columns than this are packed singly
+    FEW = 4,                // fewer columns than this are panels of their own
+    FEW_OF_BLOCKS = 8,      // likewise, where weights in blocks need not be decoded then
     ROUND = 4 * 1024 * 1024 // bytes of packed columns
 };
 
 struct product {
     struct tn_operand y, a, b;
-    int64_t width;    // columns of a panel
-    int64_t n_panels; // of a matrix
-    int64_t n_blocks; // of rows
-    float * packed;
+    struct tn_columns columns; // how few of them are taken
+    int64_t width;             // columns of a panel
+    int64_t n_panels;          // of a matrix
+    int64_t n_blocks;          // of rows
+    size_t panel_size;         // bytes; 0: panels are columns in place
+    char * packed;
     int64_t first, last; // panels of this round, counted through all matrices
 };
+
+static bool is_few(const struct product * s) {
+    const bool in_blocks = s->columns.dot && ggml_is_quantized(s->a.type);
+    return s->b.ne[1] < (in_blocks ? FEW_OF_BLOCKS : FEW);
+}
 
 static struct product product_of(const struct ggml_tensor * node) {
     struct product s = { .y = tn_operand_of(node),
                          .a = tn_operand_of(node->src[0]),
-                         .b = tn_operand_of(node->src[1]) };
-    s.width = s.b.ne[1] < FEW ? 1 : TN_GEMM_COLS;
+                         .b = tn_operand_of(node->src[1]),
+                         .columns = tn_columns_of(node) };
+    s.width = is_few(&s) ? 1 : TN_GEMM_COLS;
+    s.panel_size = s.width == 1 ? s.columns.size : (size_t) (s.b.ne[0] * s.width) * sizeof(float);
     s.n_panels = tn_ceil_div(s.b.ne[1], s.width);
     s.n_blocks = tn_ceil_div(s.a.ne[1], ROWS);
     return s;
 }
 
 static int64_t panels_in_round(const struct product * s) {
-    const int64_t size = tn_max_i64(s->b.ne[0], 1) * s->width * (int64_t) sizeof(float);
-    return tn_min_i64(tn_max_i64(ROUND / size, 1), s->n_panels * s->b.ne[2] * s->b.ne[3]);
+    const int64_t n = s->n_panels * s->b.ne[2] * s->b.ne[3];
+    return s->panel_size == 0 ? n : tn_min_i64(tn_max_i64(ROUND / (int64_t) s->panel_size, 1), n);
 }
 
-static float * panel_at(const struct product * s, int64_t panel) {
-    return s->packed + (panel - s->first) * s->b.ne[0] * s->width;
+static char * panel_at(const struct product * s, int64_t panel) {
+    return s->packed + (size_t) (panel - s->first) * s->panel_size;
+}
+
+static const char * column_in_b(const struct product * s, int64_t panel) {
+    const int64_t matrix = panel / s->n_panels;
+    return tn_operand_row(&s->b, panel % s->n_panels, matrix % s->b.ne[2], matrix / s->b.ne[2]);
+}
+
+// Of few columns.
+static const char * column_at(const struct product * s, int64_t panel) {
+    return s->columns.in_place ? column_in_b(s, panel) : panel_at(s, panel);
 }
 
 // Column c of a panel, or zeros where there is none.
@@ -65,14 +90,23 @@ static void pack_column(const struct product * s, float * panel, int64_t c, cons
     }
 }
 
+static void pack_panel(const struct product * s, int64_t panel) {
+    const int64_t matrix = panel / s->n_panels;
+    const int64_t i2 = matrix % s->b.ne[2], i3 = matrix / s->b.ne[2];
+    for (int64_t c = 0; c < s->width; c++) {
+        const int64_t j = panel % s->n_panels * s->width + c;
+        const char * row = j < s->b.ne[1] ? tn_operand_row(&s->b, j, i2, i3) : NULL;
+        pack_column(s, (float *) panel_at(s, panel), c, row);
+    }
+}
+
 static void pack_part(const void * arg, const struct tn_cpu_part * part) {
     const struct product * s = arg;
     for (int64_t p = s->first + part->begin; p < s->first + part->end; p++) {
-        const int64_t matrix = p / s->n_panels;
-        const int64_t i2 = matrix % s->b.ne[2], i3 = matrix / s->b.ne[2];
-        for (int64_t c = 0; c < s->width; c++) {
-            const int64_t j = p % s->n_panels * s->width + c;
-            pack_column(s, panel_at(s, p), c, j < s->b.ne[1] ? tn_operand_row(&s->b, j, i2, i3) : NULL);
+        if (s->width == 1) {
+            tn_columns_pack(&s->columns, &s->b, column_in_b(s, p), panel_at(s, p));
+        } else {
+            pack_panel(s, p);
         }
     }
 }
@@ -81,17 +115,16 @@ static void pack_part(const void * arg, const struct tn_cpu_part * part) {
 struct block {
     const float * rows[ROWS];
     int64_t n_rows;
-    int64_t k, n; // elements k .. k + n - 1
-    int64_t i;    // first row
-    char * y;     // the result's matrix
+    int64_t k, n;   // elements k .. k + n - 1
+    int64_t i;      // first row
+    const char * a; // it
+    char * y;       // the result's matrix
 };
 
-static void load_block(const struct product * s, struct block * b, int64_t matrix, float * scratch) {
-    const int64_t i2 = matrix % s->b.ne[2] / (s->b.ne[2] / s->a.ne[2]);
-    const int64_t i3 = matrix / s->b.ne[2] / (s->b.ne[3] / s->a.ne[3]);
+static void load_block(const struct product * s, struct block * b, float * scratch) {
     for (int64_t r = 0; r < ROWS; r++) {
         // Rows that do not exist repeat the last one; their sums are not stored.
-        const char * row = tn_operand_row(&s->a, b->i + tn_min_i64(r, b->n_rows - 1), i2, i3);
+        const char * row = b->a + (size_t) tn_min_i64(r, b->n_rows - 1) * s->a.nb[1];
         b->rows[r] =
             r < b->n_rows ? tn_operand_load(&s->a, row, b->k, b->n, scratch + r * BLOCK) : b->rows[r - 1];
     }
@@ -99,7 +132,7 @@ static void load_block(const struct product * s, struct block * b, int64_t matri
 
 // The first block of elements stores its sums, the others add theirs.
 static void add_panel(const struct product * s, const struct block * b, int64_t panel) {
-    const float * columns = panel_at(s, panel) + b->k * TN_GEMM_COLS;
+    const float * columns = (const float *) panel_at(s, panel) + b->k * TN_GEMM_COLS;
     const int64_t j0 = panel % s->n_panels * TN_GEMM_COLS;
     const int64_t n_cols = tn_min_i64(TN_GEMM_COLS, s->y.ne[1] - j0);
     float sums[TN_GEMM_ROWS * TN_GEMM_COLS];
@@ -115,28 +148,62 @@ static void add_panel(const struct product * s, const struct block * b, int64_t 
     }
 }
 
+static float * column_of_y(const struct product * s, const struct block * b, int64_t panel) {
+    return (float *) (b->y + (size_t) (panel % s->n_panels) * s->y.nb[1]) + b->i;
+}
+
 static void add_column(const struct product * s, const struct block * b, int64_t panel) {
-    float * y = (float *) (b->y + (size_t) (panel % s->n_panels) * s->y.nb[1]) + b->i;
-    for (int64_t r = 0; r < b->n_rows; r++) {
-        y[r] = (b->k ? y[r] : 0.0f) + tn_dot_float(b->n, b->rows[r], panel_at(s, panel) + b->k);
+    const float * column = tn_columns_f32(&s->columns, panel_at(s, panel)) + b->k;
+    float * y = column_of_y(s, b, panel);
+    for (int64_t r = 0; r < b->n_rows; r++)
+        y[r] = (b->k ? y[r] : 0.0f) + tn_dot_float(b->n, b->rows[r], column);
+}
+
+// Panels of an item: those of its matrix in this round, or one of them.
+struct range {
+    int64_t first, last;
+};
+
+static void compute_decoded(const struct product * s, struct block * b, struct range panels,
+                            float * scratch) {
+    for (b->k = 0; b->k < s->a.ne[0]; b->k += BLOCK) {
+        b->n = tn_min_i64(BLOCK, s->a.ne[0] - b->k);
+        load_block(s, b, scratch);
+        for (int64_t p = panels.first; p < panels.last; p++) {
+            if (s->width == 1) {
+                add_column(s, b, p);
+            } else {
+                add_panel(s, b, p);
+            }
+        }
+    }
+}
+
+static void compute_few(const struct product * s, struct block * b, struct range panels, float * scratch) {
+    for (int64_t p = panels.first; p < panels.last; p++) {
+        const char * column = column_at(s, p);
+        if (!tn_columns_has_dot(&s->columns, column)) {
+            compute_decoded(s, b, (struct range){ p, p + 1 }, scratch);
+            continue;
+        }
+        float * y = column_of_y(s, b, p);
+        for (int64_t r = 0; r < b->n_rows; r++)
+            y[r] = (float) tn_columns_dot(&s->columns, b->a + (size_t) r * s->a.nb[1], column);
     }
 }
 
 static void compute_item(const struct product * s, int64_t matrix, int64_t i, float * scratch) {
+    const int64_t i2 = matrix % s->b.ne[2], i3 = matrix / s->b.ne[2];
+    const int64_t r2 = s->b.ne[2] / s->a.ne[2], r3 = s->b.ne[3] / s->a.ne[3];
     struct block b = { .i = i, .n_rows = tn_min_i64(ROWS, s->a.ne[1] - i) };
-    b.y = tn_operand_row(&s->y, 0, matrix % s->y.ne[2], matrix / s->y.ne[2]);
-    const int64_t first = tn_max_i64(s->first, matrix * s->n_panels);
-    const int64_t last = tn_min_i64(s->last, (matrix + 1) * s->n_panels);
-    for (b.k = 0; b.k < s->a.ne[0]; b.k += BLOCK) {
-        b.n = tn_min_i64(BLOCK, s->a.ne[0] - b.k);
-        load_block(s, &b, matrix, scratch);
-        for (int64_t p = first; p < last; p++) {
-            if (s->width == 1) {
-                add_column(s, &b, p);
-            } else {
-                add_panel(s, &b, p);
-            }
-        }
+    b.a = tn_operand_row(&s->a, i, i2 / r2, i3 / r3);
+    b.y = tn_operand_row(&s->y, 0, i2, i3);
+    const struct range panels = { tn_max_i64(s->first, matrix * s->n_panels),
+                                  tn_min_i64(s->last, (matrix + 1) * s->n_panels) };
+    if (s->width == 1 && s->columns.dot) {
+        compute_few(s, &b, panels, scratch);
+    } else {
+        compute_decoded(s, &b, panels, scratch);
     }
 }
 
@@ -153,7 +220,7 @@ static void run_round(struct tn_cpu_run * run, const struct product * s) {
     const int64_t n = s->last - s->first;
     const int64_t n_matrices = (s->last - 1) / s->n_panels - s->first / s->n_panels + 1;
     const int64_t columns = tn_ceil_div(n, n_matrices) * s->width;
-    tn_cpu_run_parts(run, n, 2 * k * s->width, (struct tn_cpu_work){ pack_part, s });
+    if (s->panel_size > 0) tn_cpu_run_parts(run, n, 2 * k * s->width, (struct tn_cpu_work){ pack_part, s });
     tn_cpu_run_parts(run, n_matrices * s->n_blocks, ROWS * k * (columns + 8) / 8,
                      (struct tn_cpu_work){ compute_part, s });
 }
@@ -167,7 +234,8 @@ static void fill_zero(const struct tn_operand * y) {
 
 static enum ggml_status mul_mat_run(struct tn_cpu_run * run, struct ggml_tensor * node) {
     struct product s = product_of(node);
-    s.packed = (float *) run->shared;
+    s.packed = run->shared;
+    s.columns.is_ref = run->use_ref;
     if (s.a.ne[0] == 0) fill_zero(&s.y);
     const int64_t n = s.a.ne[0] == 0 ? 0 : s.n_panels * s.b.ne[2] * s.b.ne[3];
     const int64_t step = panels_in_round(&s);
@@ -181,7 +249,7 @@ static enum ggml_status mul_mat_run(struct tn_cpu_run * run, struct ggml_tensor 
 static struct tn_cpu_scratch mul_mat_scratch(const struct ggml_tensor * node) {
     const struct product s = product_of(node);
     return (struct tn_cpu_scratch){
-        .shared = (size_t) (panels_in_round(&s) * s.width * s.b.ne[0]) * sizeof(float),
+        .shared = (size_t) panels_in_round(&s) * s.panel_size,
         .per_thread = ROWS * BLOCK * sizeof(float),
     };
 }

@@ -4,6 +4,7 @@
 
 int oracle_checks;
 struct oracle_sum oracle_terms;
+const struct ggml_tensor * oracle_original;
 
 static const struct oracle rows[GGML_OP_COUNT] = {
 #define TN_VALUE(id, function, r, a) [GGML_OP_##id] = { .value = (function), .rel = (r), .abs = (a) },

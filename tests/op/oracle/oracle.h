@@ -39,6 +39,7 @@ extern int oracle_checks;
 struct oracle_sum {
     double magnitude; // sum of |term|
     int64_t n;
+    double rounding; // what rounding operands, as the node allows it, may change
 };
 extern struct oracle_sum oracle_terms;
 
@@ -51,8 +52,12 @@ static inline double oracle_term(double v) {
 // The error of adding these terms up in f32: each addition rounds a partial sum, which is at most the sum of
 // magnitudes, and the roundings add up like a random walk.
 static inline double oracle_error(void) {
-    return 0x1p-24 * (4.0 + 2.0 * sqrt((double) oracle_terms.n)) * oracle_terms.magnitude;
+    return 0x1p-24 * (4.0 + 2.0 * sqrt((double) oracle_terms.n)) * oracle_terms.magnitude +
+           oracle_terms.rounding;
 }
+
+// The node whose sources an oracle gets as doubles, for what depends on their types. NULL: the node itself.
+extern const struct ggml_tensor * oracle_original;
 
 static inline double oracle_param(const struct ggml_tensor * node, int word) {
     float f;
@@ -100,6 +105,9 @@ int64_t oracle_rank(const struct ggml_tensor * x, const int64_t * at, int64_t i,
 #undef TN_VALUE
 #undef TN_FILL
 #undef TN_ACCEPTS
+
+// A row of src0 times a row of src1, by their indices 1 to 3.
+double oracle_dot(const struct ggml_tensor * node, const int64_t * row, const int64_t * column);
 
 // The moments after a step of AdamW, which it writes as well.
 double oracle_adamw_m(const struct ggml_tensor * node, const int64_t * i);

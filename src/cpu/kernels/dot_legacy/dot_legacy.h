@@ -2,7 +2,7 @@
 // Dot products of q4_0 q4_1 q5_0 q5_1 q8_0 q1_0 q2_0 with activations of eight bits.
 //
 // n: a multiple of both blocks, 0 too. x: weights, y: activations, both aligned as their blocks want it.
-// Rounding: see kernels/codes.h. Results are finite as far as f32 reaches, if scales are.
+// Rounding: see kernels/codes.h. Results are in double: finite if scales are.
 #ifndef TN_CPU_KERNELS_DOT_LEGACY_H
 #define TN_CPU_KERNELS_DOT_LEGACY_H
 
@@ -10,13 +10,13 @@
 
 #include "cpu/kernels/rows.h"
 
-TN_FUNCTION(float, dot_legacy_q4_0_q8_0, (int64_t n, const void * x, const void * y), (n, x, y))
-TN_FUNCTION(float, dot_legacy_q4_1_q8_1, (int64_t n, const void * x, const void * y), (n, x, y))
-TN_FUNCTION(float, dot_legacy_q5_0_q8_0, (int64_t n, const void * x, const void * y), (n, x, y))
-TN_FUNCTION(float, dot_legacy_q5_1_q8_1, (int64_t n, const void * x, const void * y), (n, x, y))
-TN_FUNCTION(float, dot_legacy_q8_0_q8_0, (int64_t n, const void * x, const void * y), (n, x, y))
-TN_FUNCTION(float, dot_legacy_q1_0_q8_0, (int64_t n, const void * x, const void * y), (n, x, y))
-TN_FUNCTION(float, dot_legacy_q2_0_q8_0, (int64_t n, const void * x, const void * y), (n, x, y))
+TN_FUNCTION(double, dot_legacy_q4_0_q8_0, (int64_t n, const void * x, const void * y), (n, x, y))
+TN_FUNCTION(double, dot_legacy_q4_1_q8_1, (int64_t n, const void * x, const void * y), (n, x, y))
+TN_FUNCTION(double, dot_legacy_q5_0_q8_0, (int64_t n, const void * x, const void * y), (n, x, y))
+TN_FUNCTION(double, dot_legacy_q5_1_q8_1, (int64_t n, const void * x, const void * y), (n, x, y))
+TN_FUNCTION(double, dot_legacy_q8_0_q8_0, (int64_t n, const void * x, const void * y), (n, x, y))
+TN_FUNCTION(double, dot_legacy_q1_0_q8_0, (int64_t n, const void * x, const void * y), (n, x, y))
+TN_FUNCTION(double, dot_legacy_q2_0_q8_0, (int64_t n, const void * x, const void * y), (n, x, y))
 
 #define TN_ROW              TN_KERNEL
 #define TN_SCALAR(function) TN_KERNEL(scalar, function)
