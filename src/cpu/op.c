@@ -38,19 +38,24 @@ static bool follows_rule(const struct ggml_tensor * node) {
     return true;
 }
 
-// What operators rely on: elements or blocks lie at multiples of their size, so that they can be read as what
-// they are, and there are no more than an address space has bytes, so that scratch memory and costs do not
-// overflow.
+// Bytes that strides are multiples of: an element, of blocks what their parts may need.
+static size_t unit_of(enum ggml_type type) {
+    const size_t size = ggml_type_size(type), lowest_bit = size & (~size + 1);
+    return ggml_blck_size(type) == 1 ? size : lowest_bit < 4 ? lowest_bit : 4;
+}
+
+// What operators rely on: elements lie at multiples of their size, so that they can be read as what they are,
+// and there are no more than an address space has bytes, so that scratch memory and costs do not overflow.
 static bool can_be_walked(const struct ggml_tensor * t) {
     const int64_t most = (int64_t) 1 << 47;
     int64_t count;
     if (!tn_shape_count(t->ne, &count)) return false;
     if (count > most) return tn_refuse("'%s' has more elements than an address space has bytes", t->name);
-    const size_t size = ggml_type_size(t->type);
+    const size_t unit = unit_of(t->type);
     for (int i = 0; i < GGML_MAX_DIMS; i++) {
-        if (t->nb[i] % size == 0) continue;
-        return tn_refuse("the stride of %zu bytes in '%s' is no multiple of an element of %s", t->nb[i],
-                         t->name, ggml_type_name(t->type));
+        if (t->nb[i] % unit == 0) continue;
+        return tn_refuse("the stride of %zu bytes in '%s' of %s is no multiple of %zu", t->nb[i], t->name,
+                         ggml_type_name(t->type), unit);
     }
     return true;
 }

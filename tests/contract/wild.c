@@ -32,6 +32,12 @@ static void spread(struct ggml_tensor * node) {
         node->nb[i] = node->nb[i - 1] * (size_t) node->ne[i - 1];
 }
 
+// With less to choose from, an index may be out of range, which only compute can tell.
+static bool takes_indices(enum ggml_op op) {
+    return op == GGML_OP_GET_ROWS || op == GGML_OP_GET_ROWS_BACK || op == GGML_OP_SET_ROWS ||
+           op == GGML_OP_ADD_ID || op == GGML_OP_MUL_MAT_ID || op == GGML_OP_SSM_SCAN;
+}
+
 // Negative integers would be NaN where a parameter is a float, and NaN may give anything.
 static int32_t any_word(struct draw * d, enum ggml_op op) {
     static const enum ggml_op floats[] = {
@@ -65,10 +71,10 @@ void wild_change(struct draw * d, struct ggml_tensor * node) {
     case 4: node->src[draw_below(d, 3)] = NULL; break;
     case 5: node->op_params[draw_below(d, 12)] = any_word(d, node->op); break;
     case 6:
-        if (x && x->ne[dim] > 0) x->ne[dim]--;
+        if (x && x->ne[dim] > 0 && !takes_indices(node->op)) x->ne[dim]--;
         break;
     case 7:
-        if (x) x->nb[dim] += 1;
+        if (x && ggml_type_size(x->type) % 2 == 0) x->nb[dim] += 1;
         break;
     default: break; // as it was built
     }
