@@ -90,7 +90,7 @@ GGML_API const char * ggml_opt_optimizer_name(enum ggml_opt_optimizer_type optim
 struct ggml_opt_optimizer_params {
     struct {
         float alpha; // learning rate, above 0
-        float beta1; // decay of the first moment, 0 to 1
+        float beta1; // decay of the first moment, 0 to below 1
         float beta2; // decay of the second
         float eps;   // added to the root of the second moment, at least 0
         float wd;    // weight decay, 0 to 1; 0 is none
@@ -158,7 +158,8 @@ GGML_API bool ggml_opt_static_graphs(ggml_opt_context_t opt_ctx);
 //            entropy only, otherwise NULL.
 // ncorrect:  one I64 value, the rows whose prediction is that of the labels; cross
 //            entropy only, otherwise NULL.
-// grad_acc:  where the gradient of `node` is added up; NULL if it has none.
+// grad_acc:  where the gradient of `node` is added up; NULL if it has none, as in a static graph with a step
+//            for every batch.
 GGML_API struct ggml_tensor * ggml_opt_inputs  (ggml_opt_context_t opt_ctx);
 GGML_API struct ggml_tensor * ggml_opt_outputs (ggml_opt_context_t opt_ctx);
 GGML_API struct ggml_tensor * ggml_opt_labels  (ggml_opt_context_t opt_ctx);
@@ -209,8 +210,9 @@ GGML_API void ggml_opt_prepare_alloc(ggml_opt_context_t opt_ctx, struct ggml_con
 // period too: keep their number a multiple of it. Gradients start at 0 in every period.
 GGML_API void ggml_opt_alloc(ggml_opt_context_t opt_ctx, bool backward);
 
-// Computes, and adds the outcome to `result` (may be NULL). A result takes batches
-// of one size, period and kind of loss.
+// Computes, and adds the outcome to `result` (may be NULL). A result takes batches of one size, period and
+// kind of loss. A refusal takes the allocation back; a computation that fails on the way spoils the gradients,
+// so that the period starts again.
 GGML_API void ggml_opt_eval(ggml_opt_context_t opt_ctx, ggml_opt_result_t result);
 
 // -----------------------------------------------------------------------------------------------------------
@@ -238,7 +240,8 @@ GGML_API void ggml_opt_epoch(ggml_opt_context_t opt_ctx, ggml_opt_dataset_t data
 
 // Trains a model: `nepoch` passes, shuffled before each.
 //
-// ctx_compute, inputs, outputs: the static graph.
+// ctx_compute, inputs, outputs: the static graph. A failure ends the training with its reason; the parameters
+//                 are what they were then.
 // get_opt_pars:   gets a pointer to the number of the epoch, an int64_t that counts from 1.
 // nbatch_logical: datapoints for one optimiser step; a multiple of the batch, and a divisor of the data set.
 // val_split:      share of the data set kept for validation, 0 to below 1, in whole
