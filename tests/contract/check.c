@@ -66,7 +66,9 @@ static void expect(struct expectation * e, const struct oracle * o, const struct
         e->node.src[s] = &e->src[s];
     }
     oracle_checks++;
+    oracle_original = node;
     compute_expected(e, o, ggml_nelements(node));
+    oracle_original = NULL;
 }
 
 static void forget(struct expectation * e) {
