@@ -55,6 +55,14 @@ static inline int64_t test_rounds(int64_t full) {
     return part > 0 ? part : 1;
 }
 
+// The template of a name below TMPDIR, or /tmp, for mkstemp and mkdtemp.
+enum { TEST_PATH = 512 };
+static inline char * test_path(char path[TEST_PATH], const char * name) {
+    const char * folder = getenv("TMPDIR");
+    snprintf(path, TEST_PATH, "%s/tenon-%s-XXXXXX", folder && folder[0] ? folder : "/tmp", name);
+    return path;
+}
+
 #define assert_contains(text, part)                                                              \
     do {                                                                                         \
         const char * text_ = (text);                                                             \

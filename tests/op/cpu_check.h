@@ -192,18 +192,20 @@ struct cpu_oracle {
     double abs;
 };
 
-static inline void cpu_check(struct cpu_test * t, struct ggml_tensor * node, struct cpu_oracle oracle) {
+// sums: the error of adding up what the oracle names as terms (oracle_error) is allowed as well.
+static inline void cpu_check_with(struct cpu_test * t, struct ggml_tensor * node, struct cpu_oracle oracle,
+                                  bool sums) {
     oracle_checks++;
     if (!ggml_ext_tensor_valid(node)) fail_msg("%s", ggml_ext_last_error());
     cpu_allocate(t);
     const int64_t n = ggml_nelements(node);
     double * expected = malloc((size_t) (2 * n + 1) * sizeof(double));
-    double * rounding = expected + n;
+    double * errors = expected + n;
     int64_t i[4] = { 0 };
     for (int64_t k = 0; k < n; k++, cpu_next(node, i)) {
         oracle_terms = (struct oracle_sum){ 0 };
         expected[k] = oracle.value(node, i);
-        rounding[k] = oracle_terms.rounding;
+        errors[k] = oracle.abs + oracle_terms.rounding + (sums ? oracle_error() : 0.0);
     }
     cpu_run(t, node);
     memset(i, 0, sizeof(i));
@@ -214,13 +216,17 @@ static inline void cpu_check(struct cpu_test * t, struct ggml_tensor * node, str
         const double e = expected[k];
         const bool same = isnan(e)   ? isnan(v)
                           : isinf(e) ? v == e
-                                     : fabs(v - e) <= rel * fabs(e) + oracle.abs + rounding[k] + tiny;
+                                     : fabs(v - e) <= rel * fabs(e) + errors[k] + tiny;
         if (same) continue;
         fail_msg("%s %s [%d, %d, %d, %d] element [%d, %d, %d, %d]: %.9g, not %.9g", ggml_op_desc(node),
                  ggml_type_name(node->type), (int) node->ne[0], (int) node->ne[1], (int) node->ne[2],
                  (int) node->ne[3], (int) i[0], (int) i[1], (int) i[2], (int) i[3], v, e);
     }
     free(expected);
+}
+
+static inline void cpu_check(struct cpu_test * t, struct ggml_tensor * node, struct cpu_oracle oracle) {
+    cpu_check_with(t, node, oracle, false);
 }
 
 // The node must be refused with this text: by its builder, or by the device.

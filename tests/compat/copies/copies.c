@@ -138,8 +138,8 @@ static bool compute(const struct copy * c, int seed, float out[N * N]) {
 
 // A model file written by one copy and read by another.
 static bool exchange(const struct copy * from, const struct copy * to, uint32_t value) {
-    char path[] = "/tmp/tenon-copies-XXXXXX";
-    const int fd = mkstemp(path);
+    char path[TEST_PATH];
+    const int fd = mkstemp(test_path(path, "copies"));
     if (fd < 0) return false;
     close(fd);
     struct ggml_context * ctx = from->ggml_init((struct ggml_init_params){ .mem_size = 1 << 16 });

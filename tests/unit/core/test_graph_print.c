@@ -59,8 +59,8 @@ static void lines_for_nodes_and_leafs(void ** state) {
 }
 
 static const char * dot(const struct ggml_cgraph * g, const struct ggml_cgraph * colors) {
-    char path[] = "/tmp/tenon-dot-XXXXXX";
-    const int fd = mkstemp(path);
+    char path[TEST_PATH];
+    const int fd = mkstemp(test_path(path, "dot"));
     assert_true(fd >= 0);
     close(fd);
     ggml_graph_dump_dot(g, colors, path);

@@ -16,7 +16,7 @@ static const struct {
 
 static void write_nodes(const char * folder, bool write) {
     for (int i = 0; i < 3; i++) {
-        char path[256], file[300];
+        char path[TEST_PATH + 16], file[TEST_PATH + 32];
         snprintf(path, sizeof(path), "%s/%s", folder, nodes[i].node);
         snprintf(file, sizeof(file), "%s/cpulist", path);
         if (!write) {
@@ -41,8 +41,8 @@ static void check_mask(const struct tn_numa * numa, int thread, const char * exp
 
 static void masks_by_strategy(void ** state) {
     (void) state;
-    char folder[] = "/tmp/tenon-numa-XXXXXX";
-    assert_non_null(mkdtemp(folder));
+    char folder[TEST_PATH];
+    assert_non_null(mkdtemp(test_path(folder, "numa")));
     write_nodes(folder, true);
     struct tn_numa numa;
     tn_numa_scan(&numa, folder);
