@@ -6,8 +6,9 @@
 
 enum { ROWS = 3, MATRICES = 2 };
 static const size_t size = (size_t) 16 << 30;
-static const size_t row_stride = ((size_t) 1 << 31) + 4096;
-static const size_t matrix_stride = ((size_t) 7 << 30) + 64; // above what three rows take
+enum { UNIT = 68 }; // bytes: a multiple of an element of f32 and of a block of q8_0
+static const size_t row_stride = (((size_t) 1 << 31) / UNIT + 64) * UNIT;
+static const size_t matrix_stride = (((size_t) 7 << 30) / UNIT + 1) * UNIT; // above what three rows take
 
 // A tensor of n elements, 3 rows and 2 matrices over the mapping, `offset` bytes in, filled with -1 .. 1.
 static struct ggml_tensor * far(struct cpu_test * t, char * map, enum ggml_type type, int64_t n,
@@ -94,7 +95,7 @@ static void writes(void ** state) {
     munmap(map, size);
 }
 
-// --- operators that walk over images: the same bits as from data that lies close together
+// --- operators that walk over images, and others: the same bits as from data that lies close together
 
 static struct ggml_tensor * columns(struct ggml_context * ctx, struct ggml_tensor * a,
                                     struct ggml_tensor * x) {
@@ -146,11 +147,57 @@ static struct ggml_tensor * in_windows(struct ggml_context * ctx, struct ggml_te
     return ggml_win_part(ctx, x, 2);
 }
 
+static struct ggml_tensor * columns_1d(struct ggml_context * ctx, struct ggml_tensor * a,
+                                       struct ggml_tensor * x) {
+    return ggml_im2col(ctx, ggml_reshape_3d(ctx, a, 2, 3, 4), x, 1, 0, 1, 0, 2, 0, false, GGML_TYPE_F16);
+}
+
+static struct ggml_tensor * columns_3d(struct ggml_context * ctx, struct ggml_tensor * a,
+                                       struct ggml_tensor * x) {
+    return ggml_im2col_3d(ctx, a, x, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, GGML_TYPE_F32);
+}
+
+static struct ggml_tensor * convolved_3d(struct ggml_context * ctx, struct ggml_tensor * a,
+                                         struct ggml_tensor * x) {
+    return ggml_conv_3d_direct(ctx, a, x, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2);
+}
+
+static struct ggml_tensor * laid_down_1d(struct ggml_context * ctx, struct ggml_tensor * a,
+                                         struct ggml_tensor * x) {
+    struct ggml_tensor * lines = ggml_view_2d(ctx, x, x->ne[0], ROWS, x->nb[1], x->nb[2]);
+    return ggml_conv_transpose_1d(ctx, ggml_reshape_3d(ctx, a, 2, 4, 3), lines, 3, 0, 1);
+}
+
+// Queries, keys and values: three tokens, two heads.
+static struct ggml_tensor * attended(struct ggml_context * ctx, struct ggml_tensor * a,
+                                     struct ggml_tensor * x) {
+    (void) a;
+    return ggml_flash_attn_ext(ctx, x, x, x, NULL, 0.3f, 0.0f, 0.0f);
+}
+
+static struct ggml_tensor * outer(struct ggml_context * ctx, struct ggml_tensor * a, struct ggml_tensor * x) {
+    (void) a;
+    return ggml_out_prod(ctx, x, x);
+}
+
+static struct ggml_tensor * normed(struct ggml_context * ctx, struct ggml_tensor * a,
+                                   struct ggml_tensor * x) {
+    (void) a;
+    return ggml_add(ctx, ggml_rms_norm(ctx, x, 1e-6f), x);
+}
+
+static struct ggml_tensor * summed(struct ggml_context * ctx, struct ggml_tensor * a,
+                                   struct ggml_tensor * x) {
+    (void) a;
+    return ggml_concat(ctx, ggml_cumsum(ctx, x), ggml_repeat_4d(ctx, x, 64, 2 * ROWS, MATRICES, 1), 1);
+}
+
 static void reads_of_images(void ** state) {
     (void) state;
     struct ggml_tensor * (*const build[])(struct ggml_context *, struct ggml_tensor *,
                                           struct ggml_tensor *) = {
-        columns, convolved, by_channels, laid_down, pooled, resized, padded, sorted, in_windows,
+        columns,    convolved,  by_channels,  laid_down,    pooled,   resized, padded, sorted, in_windows,
+        columns_1d, columns_3d, convolved_3d, laid_down_1d, attended, outer,   normed, summed,
     };
     char * map = map_all();
     for (size_t k = 0; k < sizeof(build) / sizeof(build[0]); k++) {
