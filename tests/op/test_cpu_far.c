@@ -6,9 +6,8 @@
 
 enum { ROWS = 3, MATRICES = 2 };
 static const size_t size = (size_t) 16 << 30;
-enum { UNIT = 68 }; // bytes: a multiple of an element of f32 and of a block of q8_0
-static const size_t row_stride = (((size_t) 1 << 31) / UNIT + 64) * UNIT;
-static const size_t matrix_stride = (((size_t) 7 << 30) / UNIT + 1) * UNIT; // above what three rows take
+static const size_t row_stride = ((size_t) 1 << 31) + 4096;
+static const size_t matrix_stride = ((size_t) 7 << 30) + 64; // above what three rows take
 
 // A tensor of n elements, 3 rows and 2 matrices over the mapping, `offset` bytes in, filled with -1 .. 1.
 static struct ggml_tensor * far(struct cpu_test * t, char * map, enum ggml_type type, int64_t n,
