@@ -26,9 +26,10 @@ static void to_i32(const float * restrict x, void * restrict y, int64_t n) {
     tn_convert_f32_i32(n, y, x);
 }
 
-// Searches that take their time, or need weights, are for ggml_quantize_chunk.
+// Searches that take their time, or need weights, are for ggml_quantize_chunk. No operator makes f64.
 static bool encodes(enum ggml_type type) {
     switch (type) {
+    case GGML_TYPE_F64:
     case GGML_TYPE_IQ2_XXS:
     case GGML_TYPE_IQ2_XS:
     case GGML_TYPE_IQ2_S:
@@ -54,6 +55,7 @@ static void fill_traits(void) {
     tn_kernels_init();
     for (int i = 0; i < GGML_TYPE_COUNT; i++)
         traits[i].from_float = encoder_of((enum ggml_type) i);
+    traits[GGML_TYPE_Q8_1].nrows = 1; // of which there is no product
 #define TN_ROW(id, partner, function)                                                                        \
     traits[GGML_TYPE_##id].vec_dot = dot_of_##id;                                                            \
     traits[GGML_TYPE_##id].vec_dot_type = GGML_TYPE_##partner;                                               \

@@ -78,6 +78,10 @@ static void free_program(struct program * p) {
     ggml_free(p->ctx);
 }
 
+static void ignore(enum ggml_log_level level, const char * text, void * data) {
+    (void) level, (void) text, (void) data;
+}
+
 static bool stop(void * data) {
     return *(const bool *) data;
 }
@@ -138,6 +142,55 @@ static void prepared_graphs(void ** state) {
     free_program(&p);
 }
 
+// A plan keeps the settings that it was made with.
+static void settings_act_from_the_next_plan_on(void ** state) {
+    (void) state;
+    struct program p = new_program();
+    bool stopped = true;
+    ggml_backend_graph_plan_t before = ggml_backend_graph_plan_create(p.backend, p.g);
+    ggml_backend_cpu_set_abort_callback(p.backend, stop, &stopped);
+    ggml_backend_cpu_set_n_threads(p.backend, 2);
+    ggml_backend_graph_plan_t after = ggml_backend_graph_plan_create(p.backend, p.g);
+    ggml_backend_cpu_set_abort_callback(p.backend, NULL, NULL);
+    assert_int_equal(ggml_backend_graph_plan_compute(p.backend, before), GGML_STATUS_SUCCESS);
+    assert_int_equal(ggml_backend_graph_plan_compute(p.backend, after), GGML_STATUS_ABORTED);
+    assert_int_equal(ggml_backend_graph_compute(p.backend, p.g), GGML_STATUS_SUCCESS);
+    stopped = false;
+    assert_int_equal(ggml_backend_graph_plan_compute(p.backend, after), GGML_STATUS_SUCCESS);
+    ggml_backend_graph_plan_free(p.backend, before);
+    ggml_backend_graph_plan_free(p.backend, after);
+    free_program(&p);
+}
+
+static const char * other_name(ggml_backend_t backend) {
+    (void) backend;
+    return "other";
+}
+
+static void settings_of_other_back_ends_are_refused(void ** state) {
+    (void) state;
+    static uint8_t guid[16] = { 1 };
+    struct ggml_backend other = { .guid = &guid, .iface = { .get_name = other_name } };
+    struct ggml_threadpool_params params = ggml_threadpool_params_default(1);
+    struct ggml_threadpool * pool = ggml_threadpool_new(&params);
+    ggml_backend_t none[] = { &other, NULL };
+    ggml_log_set(ignore, NULL);
+    for (int i = 0; i < 2; i++) {
+        assert_false(ggml_backend_is_cpu(none[i]));
+        ggml_backend_cpu_set_n_threads(none[i], 2);
+        assert_contains(ggml_ext_last_error(), "ggml_backend_cpu_set_n_threads");
+        ggml_backend_cpu_set_threadpool(none[i], pool);
+        assert_contains(ggml_ext_last_error(), "ggml_backend_cpu_set_threadpool");
+        ggml_backend_cpu_set_abort_callback(none[i], stop, NULL);
+        assert_contains(ggml_ext_last_error(), "ggml_backend_cpu_set_abort_callback");
+        ggml_backend_cpu_set_use_ref(none[i], true);
+        assert_contains(ggml_ext_last_error(), "ggml_backend_cpu_set_use_ref");
+        assert_contains(ggml_ext_last_error(), "not a CPU back end");
+    }
+    ggml_log_set(NULL, NULL);
+    ggml_threadpool_free(pool);
+}
+
 static void what_is_not_supported_is_named(void ** state) {
     (void) state;
     struct program p = new_program();
@@ -185,6 +238,8 @@ int main(void) {
         cmocka_unit_test(settings),
         cmocka_unit_test(a_pool_of_the_application),
         cmocka_unit_test(prepared_graphs),
+        cmocka_unit_test(settings_act_from_the_next_plan_on),
+        cmocka_unit_test(settings_of_other_back_ends_are_refused),
         cmocka_unit_test(what_is_not_supported_is_named),
         cmocka_unit_test(sizes_beyond_any_memory),
     };

@@ -2,6 +2,7 @@
 // cpu/features.c: each function and the list of the registry say the same.
 #include "harness.h"
 
+#include "base/arch.h"
 #include "ggml-backend.h"
 #include "ggml-cpu.h"
 
@@ -74,10 +75,57 @@ static void only_one_architecture_answers(void ** state) {
     if (!ggml_cpu_has_riscv_v()) assert_int_equal(ggml_cpu_get_rvv_vlen(), 0);
 }
 
+#if TN_ARCH_X86
+static bool is_in_words(const char * words, const char * word) {
+    const size_t length = strlen(word);
+    for (const char * at = words; (at = strstr(at, word)) != NULL; at += length) {
+        if (at[-1] == ' ' && (at[length] == ' ' || at[length] == '\n')) return true;
+    }
+    return false;
+}
+
+// What is claimed stands in the system's list as well.
+static void the_processor_has_what_is_claimed(void ** state) {
+    (void) state;
+    static const struct {
+        const char * flag;
+        int (*value)(void);
+    } flags[] = {
+        { "pni", ggml_cpu_has_sse3 },
+        { "ssse3", ggml_cpu_has_ssse3 },
+        { "avx", ggml_cpu_has_avx },
+        { "avx_vnni", ggml_cpu_has_avx_vnni },
+        { "avx2", ggml_cpu_has_avx2 },
+        { "f16c", ggml_cpu_has_f16c },
+        { "fma", ggml_cpu_has_fma },
+        { "bmi2", ggml_cpu_has_bmi2 },
+        { "avx512f", ggml_cpu_has_avx512 },
+        { "avx512vbmi", ggml_cpu_has_avx512_vbmi },
+        { "avx512_vnni", ggml_cpu_has_avx512_vnni },
+        { "avx512_bf16", ggml_cpu_has_avx512_bf16 },
+        { "amx_int8", ggml_cpu_has_amx_int8 },
+    };
+    static char line[65536];
+    FILE * info = fopen("/proc/cpuinfo", "r");
+    assert_non_null(info);
+    while (fgets(line, sizeof(line), info) && strncmp(line, "flags", 5) != 0) {}
+    fclose(info);
+    assert_int_equal(strncmp(line, "flags", 5), 0);
+    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+        if (flags[i].value() && !is_in_words(line, flags[i].flag)) fail_msg("there is no %s", flags[i].flag);
+    }
+    ggml_cpu_init();
+    assert_int_equal(ggml_cpu_has_avx2(), is_in_words(line, "avx2") && is_in_words(line, "fma"));
+}
+#endif
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(functions_and_list_agree),
         cmocka_unit_test(only_one_architecture_answers),
+#if TN_ARCH_X86
+        cmocka_unit_test(the_processor_has_what_is_claimed),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

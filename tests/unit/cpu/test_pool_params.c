@@ -10,6 +10,7 @@
 #include "base/thread.h"
 #include "cpu/crowd.h"
 #include "cpu/pool.h"
+#include "ggml-backend.h"
 #include "ggml-cpu.h"
 #include "threads.h"
 
@@ -275,8 +276,24 @@ static void meet(const void * arg, int64_t chunk, int thread) {
     if (thread == 1) atomic_store(&m->left_us, tn_clock_us());
 }
 
+static void leave(struct ggml_threadpool * pool) {
+    (void) pool;
+}
+
+// A back end that is given another pool pauses the one that it had.
+static void take_another(struct ggml_threadpool * pool) {
+    static ggml_backend_t backend;
+    if (!backend) backend = ggml_backend_cpu_init();
+    ggml_backend_cpu_set_threadpool(backend, pool); // the same: nothing happens
+    ggml_backend_cpu_set_threadpool(backend, pool);
+    ggml_backend_cpu_set_threadpool(backend, NULL);
+    if (pool) return;
+    ggml_backend_free(backend);
+    backend = NULL;
+}
+
 // Microseconds from the end of a job until the worker sleeps: the least of n jobs.
-static int64_t time_to_sleep(uint32_t poll, bool pause, int n) {
+static int64_t time_to_sleep(uint32_t poll, void (*then)(struct ggml_threadpool * pool), int n) {
     struct ggml_threadpool_params params = ggml_threadpool_params_default(2);
     params.poll = poll;
     struct ggml_threadpool * pool = ggml_threadpool_new(&params);
@@ -286,7 +303,7 @@ static int64_t time_to_sleep(uint32_t poll, bool pause, int n) {
     for (int i = 0; i < n; i++) {
         struct meeting m = { 0 }, *arg = &m;
         tn_pool_run(pool, 2, 2, (struct tn_pool_work){ meet, &arg });
-        if (pause) ggml_threadpool_pause(pool);
+        then(pool);
         while (tn_crowd_room() != room)
             tn_thread_yield();
         const int64_t took = tn_clock_us() - atomic_load(&m.left_us);
@@ -300,13 +317,17 @@ static int64_t time_to_sleep(uint32_t poll, bool pause, int n) {
 static void poll_and_pause(void ** state) {
     (void) state;
     tn_crowd_pretend(64);
-    const int64_t least[] = { time_to_sleep(100, false, 100), time_to_sleep(50, false, 100) };
-    const int64_t none = time_to_sleep(0, false, 2000), paused = time_to_sleep(100, true, 2000);
+    const int64_t least[] = { time_to_sleep(100, leave, 100), time_to_sleep(50, leave, 100) };
+    const int64_t none = time_to_sleep(0, leave, 2000);
+    const int64_t paused = time_to_sleep(100, ggml_threadpool_pause, 2000);
+    const int64_t replaced = time_to_sleep(100, take_another, 2000);
+    take_another(NULL);
     tn_crowd_pretend(0);
     if (least[0] < 100) fail_msg("poll 100 sleeps after %d us", (int) least[0]);
     if (least[1] < 50) fail_msg("poll 50 sleeps after %d us", (int) least[1]);
     if (none >= 50) fail_msg("poll 0 sleeps after %d us", (int) none);
     if (paused >= 100) fail_msg("a paused pool of poll 100 sleeps after %d us", (int) paused);
+    if (replaced >= 100) fail_msg("a replaced pool of poll 100 sleeps after %d us", (int) replaced);
 }
 
 int main(void) {

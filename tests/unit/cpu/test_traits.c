@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Kernels by type: which types have what, dot products against decoded rows, conversions.
+// Kernels by type: which types have what, dot products against decoded rows, encoders.
 #include "harness.h"
 
 #include <math.h>
@@ -73,51 +73,58 @@ static void dot_products(void ** state) {
     }
 }
 
-static void types_without_kernels(void ** state) {
+static bool is_among(const enum ggml_type * list, size_t n, enum ggml_type type) {
+    for (size_t i = 0; i < n; i++) {
+        if (list[i] == type) return true;
+    }
+    return false;
+}
+
+// All ids, those that mean nothing included: who has an encoder and who a product.
+static void who_has_what(void ** state) {
     (void) state;
-    assert_null(ggml_get_type_traits_cpu(GGML_TYPE_I64)->vec_dot);
-    assert_null(ggml_get_type_traits_cpu(GGML_TYPE_I64)->from_float);
-    assert_null(ggml_get_type_traits_cpu(GGML_TYPE_IQ2_XXS)->from_float);
-    assert_null(ggml_get_type_traits_cpu(GGML_TYPE_Q8_K)->vec_dot);
-    assert_non_null(ggml_get_type_traits_cpu(GGML_TYPE_Q8_K)->from_float);
+    static const enum ggml_type searched[] = { GGML_TYPE_IQ2_XXS, GGML_TYPE_IQ2_XS, GGML_TYPE_IQ2_S,
+                                               GGML_TYPE_IQ3_XXS, GGML_TYPE_IQ3_S,  GGML_TYPE_IQ1_S,
+                                               GGML_TYPE_IQ1_M }; // multiplied, but not encoded on the way
+    static const enum ggml_type encoded[] = { GGML_TYPE_Q8_1, GGML_TYPE_Q8_K, GGML_TYPE_I32 }; // the reverse
+    for (int i = 0; i < GGML_TYPE_COUNT; i++) {
+        const enum ggml_type type = (enum ggml_type) i;
+        const struct ggml_type_traits_cpu * t = ggml_get_type_traits_cpu(type);
+        bool multiplied = false;
+        for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); k++)
+            multiplied = multiplied || rows[k].type == type;
+        const bool encodes = is_among(encoded, 3, type) || (multiplied && !is_among(searched, 7, type));
+        if (!t->vec_dot != !multiplied || !t->from_float != !encodes) {
+            fail_msg("%d: %s product, %s encoder", i, t->vec_dot ? "a" : "no", t->from_float ? "an" : "no");
+        }
+        assert_int_equal(t->nrows, multiplied || type == GGML_TYPE_Q8_1);
+    }
     assert_non_null(ggml_get_type_traits_cpu(GGML_TYPE_COUNT));
+    assert_null(ggml_get_type_traits_cpu(GGML_TYPE_COUNT)->vec_dot);
     assert_null(ggml_get_type_traits_cpu((enum ggml_type) - 1)->vec_dot);
 }
 
-// All 65536 half floats, against the definition.
-static void every_half_float(void ** state) {
+// Encoders of both tables write the same bytes, and nothing else.
+static void encoders_agree(void ** state) {
     (void) state;
-    static ggml_fp16_t h[65536], back[65536];
-    static float f[65536];
-    for (int i = 0; i < 65536; i++)
-        h[i] = (ggml_fp16_t) i;
-    ggml_cpu_fp16_to_fp32(h, f, 65536);
-    ggml_cpu_fp32_to_fp16(f, back, 65536);
-    for (int i = 0; i < 65536; i++) {
-        const int e = i >> 10 & 31, m = i & 1023;
-        const double size = e == 0 ? m * 0x1p-24 : e == 31 ? (m ? NAN : INFINITY) : ldexp(1024 + m, e - 25);
-        const double v = i & 0x8000 ? -size : size;
-        assert_true(isnan(v) ? isnan(f[i]) : (double) f[i] == v && !!signbit(f[i]) == (i >= 0x8000));
-        assert_true(isnan(v) || back[i] == i);
+    struct test_rng rng = { test_seed() };
+    static float x[N];
+    static char ours[N * 4 + 16], theirs[N * 4 + 16];
+    for (int i = 0; i < N; i++)
+        x[i] = test_rng_float(&rng, -2.0f, 2.0f);
+    for (int i = 0; i < GGML_TYPE_COUNT; i++) {
+        const struct ggml_type_traits_cpu * t = ggml_get_type_traits_cpu((enum ggml_type) i);
+        const ggml_from_float_t ref = ggml_get_type_traits((enum ggml_type) i)->from_float_ref;
+        if (!t->from_float || !ref) continue;
+        memset(ours, 0x77, sizeof(ours));
+        memset(theirs, 0x77, sizeof(theirs));
+        t->from_float(x, ours, N);
+        ref(x, theirs, N);
+        assert_memory_equal(ours, theirs, sizeof(ours));
+        const size_t size = ggml_row_size((enum ggml_type) i, N);
+        for (size_t k = size; k < sizeof(ours); k++)
+            assert_int_equal(ours[k], 0x77);
     }
-}
-
-static void other_conversions(void ** state) {
-    (void) state;
-    const float x[] = { 1.5f, -2.99f, 3.0e9f, NAN, 1.00390625f };
-    int32_t i[5];
-    ggml_cpu_fp32_to_i32(x, i, 5);
-    assert_int_equal(i[0], 1);
-    assert_int_equal(i[1], -2);
-    assert_int_equal(i[2], INT32_MAX);
-    assert_int_equal(i[3], 0);
-    ggml_bf16_t b[5];
-    float y[5];
-    ggml_cpu_fp32_to_bf16(x, b, 5);
-    ggml_cpu_bf16_to_fp32(b, y, 5);
-    assert_true(y[0] == 1.5f && y[4] == 1.0f && isnan(y[3]));
-    ggml_cpu_fp32_to_fp32(x, y, 5);
-    assert_memory_equal(x, y, sizeof(x));
 }
 
 // What is not used must not be claimed.
@@ -142,8 +149,9 @@ static void features(void ** state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dot_products),     cmocka_unit_test(types_without_kernels),
-        cmocka_unit_test(every_half_float), cmocka_unit_test(other_conversions),
+        cmocka_unit_test(dot_products),
+        cmocka_unit_test(who_has_what),
+        cmocka_unit_test(encoders_agree),
         cmocka_unit_test(features),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
