@@ -58,7 +58,7 @@ static bool check_params(const struct ggml_opt_params * p) {
 }
 
 // Forward nodes with loss, gradients and steps; each makes two tensors at most that are no nodes.
-enum { GRAPH_SIZE = 4 * GGML_DEFAULT_GRAPH_SIZE, TENSORS = 2 * GRAPH_SIZE, RESULTS = 4 };
+enum { GRAPH_SIZE = 4 * GGML_DEFAULT_GRAPH_SIZE, TENSORS = 2 * GRAPH_SIZE };
 
 static bool open_model(struct tn_graphs_model * m, const struct ggml_opt_params * p) {
     const size_t size = TENSORS * ggml_tensor_overhead() + ggml_graph_overhead_custom(GRAPH_SIZE, true);
@@ -66,16 +66,36 @@ static bool open_model(struct tn_graphs_model * m, const struct ggml_opt_params 
     m->outputs = p->outputs;
     m->ctx = ggml_init((struct ggml_init_params){ size, NULL, true });
     if (!m->ctx) return false;
-    m->ctx_results = ggml_init((struct ggml_init_params){ RESULTS * ggml_tensor_overhead(), NULL, true });
+    m->ctx_results =
+        ggml_init((struct ggml_init_params){ TN_OPT_RESULTS * ggml_tensor_overhead(), NULL, true });
     return m->ctx_results;
 }
 
+// In memory of the first back end that computes it; the last is the CPU.
+static ggml_backend_buffer_t allocate_result(ggml_backend_sched_t sched, struct ggml_tensor * t) {
+    int i = 0;
+    const int last = ggml_backend_sched_get_n_backends(sched) - 1;
+    while (i < last && !ggml_backend_supports_op(ggml_backend_sched_get_backend(sched, i), t))
+        i++;
+    ggml_backend_t backend = ggml_backend_sched_get_backend(sched, i);
+    ggml_backend_buffer_type_t buft = ggml_backend_sched_get_buffer_type(sched, backend);
+    ggml_backend_buffer_t buffer =
+        ggml_backend_buft_alloc_buffer(buft, ggml_backend_buft_get_alloc_size(buft, t));
+    if (!buffer) return NULL;
+    struct ggml_tallocr talloc = ggml_tallocr_new(buffer);
+    if (ggml_tallocr_alloc(&talloc, t) == GGML_STATUS_SUCCESS) return buffer;
+    ggml_backend_buffer_free(buffer);
+    return NULL;
+}
+
 static bool allocate_results(struct ggml_opt_context * opt) {
-    ggml_backend_sched_t sched = opt->params.backend_sched;
-    ggml_backend_buffer_type_t buft =
-        ggml_backend_sched_get_buffer_type(sched, ggml_backend_sched_get_backend(sched, 0));
-    opt->results = ggml_backend_alloc_ctx_tensors_from_buft(opt->model.ctx_results, buft);
-    return opt->results;
+    struct ggml_context * ctx = opt->model.ctx_results;
+    int i = 0;
+    for (struct ggml_tensor * t = ggml_get_first_tensor(ctx); t; t = ggml_get_next_tensor(ctx, t)) {
+        opt->results[i] = allocate_result(opt->params.backend_sched, t);
+        if (!opt->results[i++]) return false;
+    }
+    return true;
 }
 
 // One graph grows from level to level; what each level is, is kept.
@@ -120,7 +140,8 @@ void ggml_opt_free(ggml_opt_context_t opt_ctx) {
     for (int i = TN_GRAPHS_LEVELS - 1; i >= 0; i--)
         tn_copy_free(&opt_ctx->kept[i]);
     tn_state_free(&opt_ctx->state);
-    ggml_backend_buffer_free(opt_ctx->results);
+    for (int i = TN_OPT_RESULTS - 1; i >= 0; i--)
+        ggml_backend_buffer_free(opt_ctx->results[i]);
     if (opt_ctx->is_static) {
         ggml_free(opt_ctx->model.ctx_results);
         ggml_free(opt_ctx->model.ctx);

@@ -133,6 +133,8 @@ struct tn_copy {
 bool tn_copy_make(struct tn_copy * copy, struct ggml_cgraph * g);
 void tn_copy_free(struct tn_copy * copy);
 
+enum { TN_OPT_RESULTS = 4 }; // labels, loss, pred, ncorrect
+
 struct ggml_opt_context {
     struct ggml_opt_params params;
     const struct tn_graphs_loss * loss;
@@ -144,7 +146,7 @@ struct ggml_opt_context {
     struct tn_state state;
 
     // Static graphs: memory of the model's results, the graphs as they are kept, the one that is allocated.
-    ggml_backend_buffer_t results;
+    ggml_backend_buffer_t results[TN_OPT_RESULTS];
     struct tn_copy kept[TN_GRAPHS_LEVELS];
     struct tn_copy allocated;
 
