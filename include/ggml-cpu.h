@@ -37,8 +37,8 @@ GGML_BACKEND_API ggml_backend_reg_t ggml_backend_cpu_reg(void);
 // threadpool:     borrowed, and must outlive its use; an earlier one is paused. NULL: a pool for each graph.
 // abort_callback: asked by one thread after each node; true ends the graph with GGML_STATUS_ABORTED, and what
 //                 was computed until then is valid. NULL removes it.
-// use_ref:        scalar kernels only, without fusion and other short cuts, for the graphs of this back end;
-//                 to compare against.
+// use_ref:        scalar kernels only, activations not rounded, no fusion or other short cuts, for the graphs of
+//                 this back end alone; to compare against.
 GGML_BACKEND_API void ggml_backend_cpu_set_n_threads     (ggml_backend_t backend_cpu, int n_threads);
 GGML_BACKEND_API void ggml_backend_cpu_set_threadpool    (ggml_backend_t backend_cpu,
                                                           ggml_threadpool_t threadpool);

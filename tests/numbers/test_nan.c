@@ -181,6 +181,46 @@ static void pools(void ** state) {
     cpu_test_free(&t);
 }
 
+// --- infinity in a row: all of it, or that element and zeros beside it
+
+static struct ggml_tensor * softmax(struct ggml_context * ctx, struct ggml_tensor * x) {
+    return ggml_soft_max(ctx, x);
+}
+
+static struct ggml_tensor * norm(struct ggml_context * ctx, struct ggml_tensor * x) {
+    return ggml_norm(ctx, x, 1e-5f);
+}
+
+static struct ggml_tensor * rms_norm(struct ggml_context * ctx, struct ggml_tensor * x) {
+    return ggml_rms_norm(ctx, x, 1e-5f);
+}
+
+static struct ggml_tensor * l2_norm(struct ggml_context * ctx, struct ggml_tensor * x) {
+    return ggml_l2_norm(ctx, x, 1e-5f);
+}
+
+static void infinity_in_a_row(void ** state) {
+    static const struct {
+        struct ggml_tensor * (*build)(struct ggml_context * ctx, struct ggml_tensor * x);
+        bool is_all_nan;
+    } cases[] = { { softmax, true }, { norm, true }, { rms_norm, false }, { l2_norm, false } };
+    (void) state;
+    for (int k = 0; k < EVERY_COUNT(cases); k++) {
+        struct cpu_test t = cpu_test_new(1);
+        struct ggml_tensor * x = every_f32(&t, 700, 3, 1, 1);
+        struct ggml_tensor * y = cases[k].build(t.ctx, x);
+        cpu_put(x, (const int64_t[]){ 600, 1, 0, 0 }, INFINITY);
+        cpu_run(&t, y);
+        for (int64_t i = 0; i < 700 * 3; i++) {
+            const double v = cpu_get(y, i % 700, i / 700, 0, 0);
+            const bool is_nan = i / 700 == 1 && (cases[k].is_all_nan || i % 700 == 600);
+            if (isnan(v) != is_nan || (i / 700 == 1 && !is_nan && v != 0.0))
+                fail_msg("%s, element %d: %g", ggml_op_desc(y), (int) i, v);
+        }
+        cpu_test_free(&t);
+    }
+}
+
 // --- stores
 
 static void halves_keep_it_integers_do_not(void ** state) {
@@ -242,6 +282,7 @@ int main(void) {
         cmocka_unit_test(weights),
         cmocka_unit_test(order),
         cmocka_unit_test(pools),
+        cmocka_unit_test(infinity_in_a_row),
         cmocka_unit_test(halves_keep_it_integers_do_not),
         cmocka_unit_test(blocks_stay_well_formed),
     };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // use_ref: the scalar kernels for one computation, whatever others use at the same time.
-#include "harness.h"
+#include "numbers/every_op.h"
 
 #include "base/thread.h"
 #include "cpu/isa.h"
@@ -181,12 +181,59 @@ static void graphs_inside_of_graphs_keep_their_own(void ** state) {
     ggml_free(n.ctx);
 }
 
+// --- every operator: the same bits as with nothing but scalar kernels in the process
+
+static void compute_ref(struct ggml_tensor * node, bool use_ref) {
+    struct ggml_context * ctx = ggml_init((struct ggml_init_params){ .mem_size = ggml_graph_overhead() });
+    struct ggml_cgraph * g = ggml_new_graph(ctx);
+    ggml_build_forward_expand(g, node);
+    struct ggml_cplan plan = ggml_graph_plan(g, 2, NULL);
+    plan.work_data = malloc(plan.work_size + 1);
+    plan.use_ref = use_ref;
+    if (ggml_graph_compute(g, &plan) != GGML_STATUS_SUCCESS) fail_msg("%s", ggml_ext_last_error());
+    free(plan.work_data);
+    ggml_free(ctx);
+}
+
+// Products with weights in blocks: use_ref leaves activations as they are, which a level alone does not.
+static bool may_round(const struct ggml_tensor * node) {
+    for (int i = 0; i < GGML_MAX_SRC; i++) {
+        if (node->src[i] && ggml_is_quantized(node->src[i]->type)) return true;
+    }
+    return false;
+}
+
+static void check_node(struct cpu_test * t, struct ggml_tensor * node, void * n_checked) {
+    struct every_memory before = every_save(t);
+    compute_ref(node, true);
+    struct every_memory got = every_save(t);
+    every_restore(t, &before);
+    tn_kernels_select(0);
+    compute_ref(node, may_round(node));
+    tn_kernels_select(UINT64_MAX);
+    struct every_memory want = every_save(t);
+    if (memcmp(got.bytes, want.bytes, got.size) != 0)
+        fail_msg("%s: other bits with use_ref", ggml_op_desc(node));
+    free(before.bytes);
+    free(got.bytes);
+    free(want.bytes);
+    ++*(int *) n_checked;
+}
+
+static void every_operator_obeys(void ** state) {
+    int n_checked = 0;
+    (void) state;
+    every_node(check_node, &n_checked);
+    assert_true(n_checked > EVERY_COUNT(every_ops));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_back_end_obeys),
         cmocka_unit_test(a_plan_obeys),
         cmocka_unit_test(contexts_do_not_see_each_other),
         cmocka_unit_test(graphs_inside_of_graphs_keep_their_own),
+        cmocka_unit_test(every_operator_obeys),
     };
     return cmocka_run_group_tests(tests, expect_both, NULL);
 }
