@@ -17,6 +17,7 @@
 #ifndef TN_CPU_KERNELS_ROWS_H
 #define TN_CPU_KERNELS_ROWS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "base/arch.h"
@@ -25,11 +26,14 @@
 // This thread takes scalar versions; set by tn_kernels_plain (cpu/kernels.h).
 extern TN_THREAD_FLAG bool tn_kernels_are_plain;
 
+// Said in full: GCC reads an atomic pointer that is called as if it were none. The versions need no order.
+#define TN_CHOSEN(function) atomic_load_explicit(&tn_##function##_chosen, memory_order_relaxed)
+
 #define TN_FUNCTION(result, function, params, args)                                                          \
     result tn_##function##_scalar params;                                                                    \
     extern result(*_Atomic tn_##function##_chosen) params;                                                   \
     TN_INLINE result tn_##function params {                                                                  \
-        return tn_kernels_are_plain ? tn_##function##_scalar args : tn_##function##_chosen args;             \
+        return tn_kernels_are_plain ? tn_##function##_scalar args : TN_CHOSEN(function) args;                \
     }
 #define TN_PROCEDURE(function, params, args)                                                                 \
     void tn_##function##_scalar params;                                                                      \
@@ -38,7 +42,7 @@ extern TN_THREAD_FLAG bool tn_kernels_are_plain;
         if (tn_kernels_are_plain) {                                                                          \
             tn_##function##_scalar args;                                                                     \
         } else {                                                                                             \
-            tn_##function##_chosen args;                                                                     \
+            TN_CHOSEN(function) args;                                                                        \
         }                                                                                                    \
     }
 
