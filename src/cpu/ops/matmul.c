@@ -28,7 +28,7 @@ enum {
     ROWS = 32,              // of an item
     BLOCK = 256,            // elements of a row decoded at once: a multiple of every type's block
     FEW = 4,                // fewer columns than this are panels of their own
-    FEW_OF_BLOCKS = 8,      // likewise, where weights in blocks need not be decoded then
+    FEW_OF_BLOCKS = 6,      // likewise, where weights in blocks need not be decoded then
     ROUND = 4 * 1024 * 1024 // bytes of packed columns
 };
 
@@ -179,16 +179,21 @@ static void compute_decoded(const struct product * s, struct block * b, struct r
     }
 }
 
+static bool has_dot(const struct product * s, int64_t panel) {
+    return tn_columns_has_dot(&s->columns, column_at(s, panel));
+}
+
+// A row for all columns while it is near.
 static void compute_few(const struct product * s, struct block * b, struct range panels, float * scratch) {
     for (int64_t p = panels.first; p < panels.last; p++) {
-        const char * column = column_at(s, p);
-        if (!tn_columns_has_dot(&s->columns, column)) {
-            compute_decoded(s, b, (struct range){ p, p + 1 }, scratch);
-            continue;
+        if (!has_dot(s, p)) compute_decoded(s, b, (struct range){ p, p + 1 }, scratch);
+    }
+    for (int64_t r = 0; r < b->n_rows; r++) {
+        const char * row = b->a + (size_t) r * s->a.nb[1];
+        for (int64_t p = panels.first; p < panels.last; p++) {
+            if (has_dot(s, p))
+                column_of_y(s, b, p)[r] = (float) tn_columns_dot(&s->columns, row, column_at(s, p));
         }
-        float * y = column_of_y(s, b, p);
-        for (int64_t r = 0; r < b->n_rows; r++)
-            y[r] = (float) tn_columns_dot(&s->columns, b->a + (size_t) r * s->a.nb[1], column);
     }
 }
 
