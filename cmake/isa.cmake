@@ -49,3 +49,11 @@ function(tenon_isa_sources list)
   endforeach()
   set(${list} "${${list}}" PARENT_SCOPE)
 endfunction()
+
+# The levels of the architecture, lowest first, scalar left out.
+set(tenon_isa_levels)
+foreach(row IN LISTS tenon_isa_rows)
+  if(row MATCHES "^TN_ISA\\(([a-z0-9_]+), *${tenon_arch},")
+    list(APPEND tenon_isa_levels ${CMAKE_MATCH_1})
+  endif()
+endforeach()
