@@ -44,8 +44,11 @@ static ggml_opt_context_t line_opt(struct line * m, enum ggml_opt_loss_type loss
 
 // ---- a line is found ------------------------------------------------------------------------------------
 
+// What each step came with: the number of its epoch, and if asked for the inputs of its (last) batch.
 struct plan {
     int64_t epochs[256];
+    const struct ggml_tensor * inputs;
+    float seen[256][BATCH];
     int n_steps;
 };
 
@@ -54,6 +57,8 @@ static struct plan plan;
 static struct ggml_opt_optimizer_params planned(void * userdata) {
     struct ggml_opt_optimizer_params p = ggml_opt_get_default_optimizer_params(NULL);
     const int64_t epoch = *(const int64_t *) userdata;
+    if (plan.inputs)
+        ggml_backend_tensor_get(plan.inputs, plan.seen[plan.n_steps % 256], 0, sizeof(plan.seen[0]));
     plan.epochs[plan.n_steps++ % 256] = epoch;
     p.adamw.alpha = epoch > 30 ? 0.01f : 0.1f;
     p.sgd.alpha = 0.2f;
@@ -62,7 +67,7 @@ static struct ggml_opt_optimizer_params planned(void * userdata) {
 
 static void find_line(enum ggml_opt_optimizer_type optimizer, int64_t logical) {
     struct line m = line_new(N, 1);
-    plan.n_steps = 0;
+    plan = (struct plan){ 0 };
     tn_error_clear();
     ggml_opt_fit(m.l.sched, m.l.ctx_compute, m.inputs, m.outputs, m.ds, GGML_OPT_LOSS_TYPE_MEAN_SQUARED_ERROR,
                  optimizer, planned, 60, logical, 0.25f, true);
@@ -86,16 +91,68 @@ static void lines_are_found(void ** state) {
 static void epochs_are_counted(void ** state) {
     (void) state;
     struct line m = line_new(N, 2);
-    plan.n_steps = 0;
+    plan = (struct plan){ 0 };
     ggml_opt_fit(m.l.sched, m.l.ctx_compute, m.inputs, m.outputs, m.ds, GGML_OPT_LOSS_TYPE_MEAN_SQUARED_ERROR,
                  GGML_OPT_OPTIMIZER_TYPE_SGD, planned, 5, 2 * BATCH, 0.0f, true);
     assert_int_equal(plan.n_steps, 5 * N / (2 * BATCH));
     for (int i = 0; i < plan.n_steps; i++)
         assert_int_equal(plan.epochs[i], 1 + i / (N / (2 * BATCH)));
-    plan.n_steps = 0; // no epoch, no step
+    plan = (struct plan){ 0 }; // no epoch, no step
     ggml_opt_fit(m.l.sched, m.l.ctx_compute, m.inputs, m.outputs, m.ds, GGML_OPT_LOSS_TYPE_MEAN_SQUARED_ERROR,
                  GGML_OPT_OPTIMIZER_TYPE_SGD, planned, 0, N, 0.0f, true);
     assert_int_equal(plan.n_steps, 0);
+    line_free(&m);
+}
+
+// Trains on all but `val` of the set and notes what was seen.
+static void fit_and_look(struct line * m, int64_t n_epochs, int64_t logical, float val) {
+    plan = (struct plan){ .inputs = m->inputs };
+    ggml_opt_fit(m->l.sched, m->l.ctx_compute, m->inputs, m->outputs, m->ds,
+                 GGML_OPT_LOSS_TYPE_MEAN_SQUARED_ERROR, GGML_OPT_OPTIMIZER_TYPE_SGD, planned, n_epochs,
+                 logical, val, true);
+    plan.inputs = NULL;
+}
+
+static bool seen_in_epoch(int64_t epoch, float x) {
+    for (int i = 0; i < plan.n_steps; i++) {
+        for (int k = 0; k < BATCH; k++) {
+            if (plan.epochs[i] == epoch && plan.seen[i][k] == x) return true;
+        }
+    }
+    return false;
+}
+
+// The set is shuffled once, what is trained on before each epoch; what is kept for validation stays the same.
+static void shuffled_fits(void ** state) {
+    (void) state;
+    enum { STEPS = N * 3 / 4 / BATCH };
+    struct line m = line_new(N, 1);
+    const float * x = ggml_get_data_f32(ggml_opt_dataset_data(m.ds));
+    fit_and_look(&m, 3, BATCH, 0.25f);
+    assert_int_equal(plan.n_steps, 3 * STEPS);
+    int n_seen = 0, n_late = 0;
+    for (int i = 0; i < N; i++) {
+        const bool seen = seen_in_epoch(1, x[i]);
+        assert_true(seen_in_epoch(2, x[i]) == seen && seen_in_epoch(3, x[i]) == seen);
+        n_seen += seen;
+        n_late += seen && i >= N * 3 / 4;
+    }
+    assert_int_equal(n_seen, N * 3 / 4);
+    assert_true(n_late > 0); // not simply the first three quarters
+    assert_memory_not_equal(plan.seen[0], plan.seen[STEPS], STEPS * sizeof(plan.seen[0]));
+    assert_memory_not_equal(plan.seen[STEPS], plan.seen[2 * STEPS], STEPS * sizeof(plan.seen[0]));
+    line_free(&m);
+}
+
+// One step for all there is: any order will do, and the given one is kept.
+static void whole_fits_are_not_shuffled(void ** state) {
+    (void) state;
+    struct line m = line_new(N, 1);
+    fit_and_look(&m, 2, N, 0.0f);
+    assert_int_equal(plan.n_steps, 2);
+    const float * x = ggml_get_data_f32(ggml_opt_dataset_data(m.ds));
+    for (int i = 0; i < 2; i++)
+        assert_memory_equal(plan.seen[i], x + N - BATCH, sizeof(plan.seen[i]));
     line_free(&m);
 }
 
@@ -152,6 +209,10 @@ static void counting_epoch_callback(bool train, ggml_opt_context_t opt, ggml_opt
     if (ibatch == 1) calls.first_start[part] = t_start_us;
     assert_true(t_start_us == calls.first_start[part] && t_start_us <= ggml_time_us());
     if (!train) assert_int_equal(calls.n[0], calls.n_max[0]); // training is over
+    // Its batch is the one that comes next in the set.
+    const int64_t at = (train ? 0 : calls.n_max[0]) + ibatch - 1;
+    const float * data = ggml_get_data_f32(ggml_opt_dataset_data(ds));
+    assert_true(learner_f32(ggml_opt_inputs(opt), 0) == data[at * BATCH]);
     int64_t n = 0;
     if (result) ggml_opt_result_ndata(result, &n);
     if (result) assert_int_equal(n, ibatch * BATCH);
@@ -362,6 +423,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_found),
         cmocka_unit_test(epochs_are_counted),
+        cmocka_unit_test(shuffled_fits),
+        cmocka_unit_test(whole_fits_are_not_shuffled),
         cmocka_unit_test(loss_falls),
         cmocka_unit_test(callbacks),
         cmocka_unit_test(bad_epochs),
