@@ -44,6 +44,7 @@ struct tn_columns tn_columns_of(const struct ggml_tensor * node) {
     if (!c.in_place && tn_operand_is_dense(a)) {
         c.rounds = ggml_is_quantized(a->type) && tn_operand_is_float(b->type) && allows_eight_bits(node);
         c.dot = tn_row_dot_find(a->type, c.rounds ? partner : GGML_TYPE_F32);
+        c.rounds = c.rounds && c.dot; // q8_1 and q8_K as weights have no partner
     }
     if (c.in_place) return c;
     c.size = blocks_at(&c);

@@ -51,6 +51,8 @@ static bool can_be_walked(const struct ggml_tensor * t) {
     int64_t count;
     if (!tn_shape_count(t->ne, &count)) return false;
     if (count > most) return tn_refuse("'%s' has more elements than an address space has bytes", t->name);
+    if (t->ne[0] % ggml_blck_size(t->type) != 0)
+        return tn_refuse("rows of '%s' are no whole blocks of %s", t->name, ggml_type_name(t->type));
     const size_t unit = unit_of(t->type);
     for (int i = 0; i < GGML_MAX_DIMS; i++) {
         if (t->nb[i] % unit == 0) continue;

@@ -77,8 +77,38 @@ static enum ggml_status set_run(struct tn_cpu_run * run, struct ggml_tensor * no
     return run_region(run, node, move_tile);
 }
 
+// The dimension with the largest stride below that of `above`; -1: none is left that has several elements.
+static int next_dim(const struct ggml_tensor * node, int above) {
+    int found = -1;
+    for (int i = 0; i < GGML_MAX_DIMS; i++) {
+        if (node->ne[i] == 1 || (above >= 0 && node->nb[i] >= node->nb[above])) continue;
+        if (found < 0 || node->nb[i] > node->nb[found]) found = i;
+    }
+    return found;
+}
+
+// In a result with gaps a region must be some of its elements: the offset leads to one, the strides are the
+// result's, and the sizes do not run over an edge.
+static bool is_in_elements(const struct ggml_tensor * node) {
+    const int64_t * ne = node->src[1]->ne;
+    if (ggml_is_contiguous(node) || tn_shape_empty(node->src[1])) return true;
+    size_t left = (size_t) tn_param_i32(node, 3);
+    for (int i = 0; i < GGML_MAX_DIMS; i++) {
+        const size_t nb = i > 0 ? (size_t) tn_param_i32(node, i - 1) : ggml_type_size(node->type);
+        if (ne[i] > 1 && (ne[i] > node->ne[i] || nb != node->nb[i]))
+            return tn_refuse("a result with gaps has other strides than the region");
+    }
+    for (int i = next_dim(node, -1); i >= 0; i = next_dim(node, i)) {
+        if (left / node->nb[i] + (size_t) ne[i] > (size_t) node->ne[i])
+            return tn_refuse("the region lies in gaps");
+        left %= node->nb[i];
+    }
+    return left == 0 || tn_refuse("the region lies in gaps");
+}
+
 static bool is_aligned(const struct ggml_tensor * node) {
     if (!tn_operand_is_dense(node)) return tn_refuse("the elements of a row must lie side by side");
+    if (!is_in_elements(node)) return false;
     const int32_t size = (int32_t) ggml_type_size(node->type);
     static const char * const names[] = { "nb1", "nb2", "nb3", "the offset" };
     for (int i = 0; i < 4; i++) {

@@ -101,8 +101,9 @@ struct ggml_tensor * make_permute(struct draw * d) {
     int axes[] = { 0, 1, 2, 3 };
     draw_shape(d, 1, false, ne);
     struct ggml_tensor * a = draw_source(d, 0, ne);
-    for (int i = 3; i > 0; i--) {
-        const int j = (int) draw_below(d, i + 1), t = axes[i];
+    const int first = ggml_blck_size(a->type) > 1 && !draw_chance(d, 8); // rows of blocks stay rows
+    for (int i = 3; i > first; i--) {
+        const int j = first + (int) draw_below(d, i - first + 1), t = axes[i];
         axes[i] = axes[j];
         axes[j] = t;
     }

@@ -58,6 +58,7 @@ struct ggml_tensor * make_opt_step(struct draw * d) {
     int64_t ne[4];
     draw_shape(d, adamw ? 4 : 2, false, ne);
     struct ggml_tensor * w = draw_target(d, 0, ne);
+    w->op = GGML_OP_NONE; // parameters are leafs
     struct ggml_tensor * g = draw_source(d, 1, ne);
     struct ggml_tensor * m = adamw ? draw_target(d, 2, ne) : NULL;
     struct ggml_tensor * v = adamw ? draw_target(d, 3, ne) : NULL;
