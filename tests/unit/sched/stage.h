@@ -125,7 +125,7 @@ static inline void stage_compute(struct stage * s, struct ggml_cgraph * graph) {
     if (status != GGML_STATUS_SUCCESS) fail_msg("%s", ggml_ext_last_error());
 }
 
-// ---- a graph that can be spread -----------------------------------------------------------------------------
+// ---- a graph that can be spread --------------------------------------------------------------------------
 
 // double = x + x; sum = double + y; out = sum + x
 struct chain {

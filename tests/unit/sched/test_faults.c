@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 
-// ---- a plan of one graph used for another -----------------------------------------------------------------
+// ---- a plan of one graph used for another ----------------------------------------------------------------
 
 // Four results of one size each; `kind` says who reads whom, and which sums are in place or kept.
 struct knot {
@@ -50,7 +50,7 @@ static void equal_counts_are_not_equal_graphs(void ** state) {
     }
 }
 
-// ---- allocations that fail --------------------------------------------------------------------------------
+// ---- allocations that fail -------------------------------------------------------------------------------
 
 // In whatever it was about to do: afterwards it does it.
 static void a_device_without_memory_is_survived(void ** state) {
@@ -110,7 +110,7 @@ static void growth_that_fails_is_survived(void ** state) {
     stage_end(&s);
 }
 
-// ---- inputs and splits without end ------------------------------------------------------------------------
+// ---- inputs and splits without end -----------------------------------------------------------------------
 
 static void a_split_has_any_number_of_inputs(void ** state) {
     (void) state;
@@ -160,7 +160,7 @@ static void a_graph_has_any_number_of_splits(void ** state) {
     stage_end(&s);
 }
 
-// ---- memory that somebody may still read ------------------------------------------------------------------
+// ---- memory that somebody may still read -----------------------------------------------------------------
 
 static void setup_pulling(int i, struct fake_options * o) {
     (void) i;
@@ -213,7 +213,7 @@ static void a_split_without_inputs_waits_for_late_readers(void ** state) {
     overwrite_what_is_read_late(true, setup_without_events);
 }
 
-// ---- leafs in memory of others ----------------------------------------------------------------------------
+// ---- leafs in memory of others ---------------------------------------------------------------------------
 
 // The caches of a model, on a device and in the program: graph after graph reads and writes them.
 static void leafs_of_others_serve_many_graphs(void ** state) {
@@ -272,7 +272,7 @@ static void data_of_the_program_is_read(void ** state) {
     }
 }
 
-// ---- values that change while they are read elsewhere -----------------------------------------------------
+// ---- values that change while they are read elsewhere ----------------------------------------------------
 
 // Who reads before a write gets the old value, who reads behind it the new one, on every back end.
 static void copies_follow_what_is_written(void ** state) {
@@ -305,7 +305,7 @@ static void copies_follow_what_is_written(void ** state) {
     }
 }
 
-// ---- the same graph again and again -----------------------------------------------------------------------
+// ---- the same graph again and again ----------------------------------------------------------------------
 
 static void graphs_are_computed_again_and_again(void ** state) {
     (void) state;
@@ -370,7 +370,7 @@ static void several_graphs_are_in_flight(void ** state) {
     stage_end(&s);
 }
 
-// ---- placements while reserving ---------------------------------------------------------------------------
+// ---- placements while reserving --------------------------------------------------------------------------
 
 static void placements_count_while_reserving(void ** state) {
     (void) state;
@@ -393,7 +393,7 @@ static void placements_count_while_reserving(void ** state) {
     }
 }
 
-// ---- growth -----------------------------------------------------------------------------------------------
+// ---- growth ----------------------------------------------------------------------------------------------
 
 static int64_t live_bytes(void) {
     int64_t bytes = 0;
