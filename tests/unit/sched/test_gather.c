@@ -175,6 +175,28 @@ static void results_of_earlier_graphs_are_gone(void ** state) {
     stage_end(&s);
 }
 
+// What a scheduler computed goes with it.
+static void results_of_freed_schedulers_are_gone(void ** state) {
+    (void) state;
+    for (int view = 0; view < 2; view++) {
+        struct stage s = stage_begin(1, false, NULL);
+        ggml_backend_sched_t other = ggml_backend_sched_new(s.backends, NULL, 2, 64, false, false);
+        struct chain c = chain_build();
+        assert_true(ggml_backend_sched_alloc_graph(other, c.graph));
+        ggml_backend_sched_free(other);
+        struct ggml_context * ctx = stage_context();
+        struct ggml_cgraph * graph = stage_graph(ctx);
+        struct ggml_tensor * source = view ? ggml_view_1d(ctx, c.out, 4, 0) : c.out;
+        ggml_graph_add_node(graph, ggml_scale(ctx, source, 2));
+        ggml_backend_sched_reset(s.sched);
+        assert_false(ggml_backend_sched_alloc_graph(s.sched, graph));
+        assert_contains(ggml_ext_last_error(), "lies in a buffer that was freed");
+        ggml_free(ctx);
+        ggml_free(c.ctx);
+        stage_end(&s);
+    }
+}
+
 // ... but another scheduler's stay, and may be read.
 static void results_of_other_schedulers_are_read(void ** state) {
     (void) state;
@@ -212,6 +234,7 @@ int main(void) {
         cmocka_unit_test(graphs_of_other_schedulers_are_refused),
         cmocka_unit_test(a_graph_is_not_split_again_after_others),
         cmocka_unit_test(results_of_earlier_graphs_are_gone),
+        cmocka_unit_test(results_of_freed_schedulers_are_gone),
         cmocka_unit_test(results_of_other_schedulers_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

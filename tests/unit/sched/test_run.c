@@ -65,6 +65,33 @@ static void a_lost_device_is_survived(void ** state) {
     }
 }
 
+// Lost before it is asked for memory, before it is given a graph, or between two graphs.
+static void a_device_is_lost_at_any_time(void ** state) {
+    (void) state;
+    for (int when = 0; when < 6; when++) {
+        struct stage s = stage_begin(2, when % 2, NULL);
+        struct chain c = chain_build();
+        bool * lost = &s.devices[1]->orders.lost;
+        *lost = when / 2 == 0;
+        chain_place(&s, &c, 0, 1, 0);
+        assert_true(ggml_backend_sched_reserve(s.sched, c.graph) == !*lost);
+        if (*lost) assert_contains(ggml_ext_last_error(), "Fake1 memory cannot be had");
+        *lost = when / 2 <= 1;
+        chain_place(&s, &c, 0, 1, 0);
+        if (!ggml_backend_sched_alloc_graph(s.sched, c.graph)) {
+            assert_int_equal(when / 2, 0);
+            assert_contains(ggml_ext_last_error(), "Fake1 memory cannot be had");
+        }
+        if (!*lost) chain_run(&s, &c, 1);
+        *lost = true;
+        chain_place(&s, &c, 0, 1, 0); // for the case that nothing is allocated
+        assert_int_not_equal(ggml_backend_sched_graph_compute(s.sched, c.graph), GGML_STATUS_SUCCESS);
+        assert_contains(ggml_ext_last_error(), "Fake1");
+        ggml_free(c.ctx);
+        stage_end(&s);
+    }
+}
+
 static void buffers_that_are_too_small_are_refused(void ** state) {
     (void) state;
     struct stage s = stage_begin(1, true, NULL);
@@ -250,6 +277,7 @@ int main(void) {
         cmocka_unit_test(a_launch_that_fails_is_told),
         cmocka_unit_test(a_device_that_lies_is_named),
         cmocka_unit_test(a_lost_device_is_survived),
+        cmocka_unit_test(a_device_is_lost_at_any_time),
         cmocka_unit_test(buffers_that_are_too_small_are_refused),
         cmocka_unit_test(buffers_without_an_address_are_refused),
         cmocka_unit_test(an_aborted_split_ends_the_graph),
