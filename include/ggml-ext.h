@@ -226,8 +226,8 @@ GGML_API bool ggml_ext_graph_delay(struct ggml_cgraph * graph, int first, int co
 // Reasons, switches and checks
 // -----------------------------------------------------------------------------------------------------------
 
-// Says, in supports, match, prepare or an inference function that is about to refuse, why. Kept for
-// ggml_ext_explain() and ggml_ext_last_error(). printf-style.
+// Says, in supports, match, prepare or an inference function that is about to refuse, why; so may a back end
+// in its supports_op. Kept for ggml_ext_explain() and ggml_ext_last_error(). printf-style.
 GGML_API void ggml_ext_refuse(const char * fmt, ...) GGML_ATTRIBUTE_FORMAT(1, 2);
 
 // Switches the kernels of a name off or on, on all devices, from the next plan on. False if there are none.
@@ -253,9 +253,12 @@ enum ggml_ext_format {
     GGML_EXT_JSON = 1,
 };
 
-// Describes the last graph that the scheduler split or allocated: for every node its device and the reason,
-// for every candidate whether it was taken or which check refused it. Writes at most `size` bytes with the
-// terminator, and returns the full length without it, like snprintf; `buf` may be NULL with size 0.
+// Describes the last graph that the scheduler split or allocated, which may be gone by now: for every node its
+// device and the reason, for every candidate whether it was taken or which check refused it; for every split
+// its inputs: of how many bytes, from which device, and how many the last computation copied in which way.
+// Writes at most `size` bytes with the terminator, and returns the full length without it, like snprintf;
+// `buf` may be NULL with size 0. 0 with a refusal for a NULL scheduler or another format. Not while another
+// thread uses the scheduler.
 GGML_API size_t ggml_ext_explain(ggml_backend_sched_t sched, enum ggml_ext_format format, char * buf,
                                  size_t size);
 

@@ -2,6 +2,9 @@
 // What an application asks about refusals.
 #include "ggml-ext.h"
 
+#include <stdarg.h>
+#include <stdio.h>
+
 #include "base/error.h"
 #include "core/context.h"
 #include "core/graph.h"
@@ -20,6 +23,15 @@ const char * ggml_ext_context_error(const struct ggml_context * ctx) {
 
 const char * ggml_ext_last_error(void) {
     return tn_error_text();
+}
+
+void ggml_ext_refuse(const char * fmt, ...) {
+    char text[TN_ERROR_MAX];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    tn_error_set("%s", text);
 }
 
 void ggml_ext_set_strict(bool on) {
