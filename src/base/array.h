@@ -20,8 +20,9 @@ TN_API bool tn_array_grow(void * items_at, size_t * capacity, size_t count, size
     }
 
 // true if at least `n` more items fit afterwards.
-#define TN_ARRAY_RESERVE(a, n, tag) \
-    tn_array_grow(&(a)->items, &(a)->capacity, (a)->count + (n), sizeof((a)->items[0]), tag)
+#define TN_ARRAY_RESERVE(a, n, tag)           \
+    ((a)->capacity - (a)->count >= (n) ||     \
+     tn_array_grow(&(a)->items, &(a)->capacity, (a)->count + (n), sizeof((a)->items[0]), tag))
 
 #define TN_ARRAY_FREE(a)         \
     do {                         \

@@ -49,6 +49,7 @@
 #define TN_MUL_OVERFLOWS(a, b, out) __builtin_mul_overflow(a, b, out)
 #define TN_POPCOUNT64(x)            __builtin_popcountll(x)
 #define TN_CTZ64(x)                 __builtin_ctzll(x)
+#define TN_PREFETCH(address)        __builtin_prefetch(address)
 
 #define TN_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

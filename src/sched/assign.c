@@ -32,7 +32,7 @@ static void put(struct ggml_backend_sched * s, int32_t id, int backend, enum tn_
 }
 
 static bool is_work(struct ggml_backend_sched * s, int32_t id) {
-    return tn_sched_is_work(tn_sched_at(s, id)->tensor);
+    return tn_sched_at(s, id)->is_work;
 }
 
 // Does a node write into memory of another tensor?
@@ -46,7 +46,7 @@ static bool writes_elsewhere(struct ggml_backend_sched * s, int32_t id) {
 static bool supports(struct ggml_backend_sched * s, int backend, int32_t id) {
     struct tn_sched_tensor * t = tn_sched_at(s, id);
     const uint16_t bit = (uint16_t) (1u << backend);
-    if (!tn_sched_is_work(t->tensor)) return true;
+    if (!t->is_work) return true;
     if (!(t->asked & bit)) {
         tn_error_clear();
         const bool yes = ggml_backend_supports_op(s->queues[backend].backend, t->tensor);
@@ -124,11 +124,6 @@ static bool check_placements(struct ggml_backend_sched * s) {
 
 // ---- location --------------------------------------------------------------------------------------------
 
-static bool is_weight(const struct ggml_tensor * t) {
-    ggml_backend_buffer_t buffer = tn_iface_buffer_of(t);
-    return buffer && buffer->usage == GGML_BACKEND_BUFFER_USAGE_WEIGHTS;
-}
-
 // The device that wants the node although its weights are in host memory, -1: none.
 static int find_offload(struct ggml_backend_sched * s, int32_t id, const struct ggml_tensor * weight) {
     if (!s->op_offload || !ggml_backend_buffer_is_host(tn_iface_buffer_of(weight))) return -1;
@@ -140,20 +135,23 @@ static int find_offload(struct ggml_backend_sched * s, int32_t id, const struct 
     return -1;
 }
 
-// The first weight decides; frequency factors and sinks are small and do not.
-static void place_by_weights(struct ggml_backend_sched * s, const struct tn_sched_node * node) {
-    const enum ggml_op op = tn_sched_at(s, node->id)->tensor->op;
-    if (op == GGML_OP_ROPE || op == GGML_OP_FLASH_ATTN_EXT) return;
+// The first weight decides, -1: none. Frequency factors and sinks are small and do not.
+static int32_t find_weight(struct ggml_backend_sched * s, const struct tn_sched_node * node) {
     for (int32_t e = node->first_edge; e < node[1].first_edge; e++) {
         const int32_t source = s->edges.items[e].id;
-        const struct ggml_tensor * weight = tn_sched_at(s, source)->tensor;
-        if (!is_weight(weight) || tn_sched_type_of(s, source) < 0) continue;
-        const int b = first_able(s, s->types.items[tn_sched_type_of(s, source)].readers, node->id);
-        const int wants = b == last(s) ? find_offload(s, node->id, weight) : -1;
-        if (b >= 0)
-            put(s, node->id, wants >= 0 ? wants : b, wants >= 0 ? TN_CAUSE_OFFLOAD : TN_CAUSE_WEIGHTS);
-        return;
+        if (!tn_sched_at(s, tn_sched_at(s, source)->root)->is_weight) continue;
+        const enum ggml_op op = tn_sched_at(s, node->id)->tensor->op;
+        return op == GGML_OP_ROPE || op == GGML_OP_FLASH_ATTN_EXT ? -1 : source;
     }
+    return -1;
+}
+
+static void place_by_weights(struct ggml_backend_sched * s, const struct tn_sched_node * node) {
+    const int32_t weight = find_weight(s, node);
+    if (weight < 0) return;
+    const int b = first_able(s, s->types.items[tn_sched_type_of(s, weight)].readers, node->id);
+    const int wants = b == last(s) ? find_offload(s, node->id, tn_sched_at(s, weight)->tensor) : -1;
+    if (b >= 0) put(s, node->id, wants >= 0 ? wants : b, wants >= 0 ? TN_CAUSE_OFFLOAD : TN_CAUSE_WEIGHTS);
 }
 
 // 1. What has memory belongs to the first back end that can use it and runs the node. An input that has none
@@ -167,8 +165,7 @@ static bool place_by_location(struct ggml_backend_sched * s) {
             const int b = first_able(s, s->types.items[memory].readers, id);
             if (b < 0) return refuse_memory(s, id);
             put(s, id, b, TN_CAUSE_MEMORY);
-        } else if ((t->tensor->flags & GGML_TENSOR_FLAG_INPUT) && !is_work(s, id) &&
-                   tn_sched_at(s, t->root)->backend < 0) {
+        } else if (t->is_input && !t->is_work && tn_sched_at(s, t->root)->backend < 0) {
             put(s, t->root, last(s), TN_CAUSE_INPUT);
             put(s, id, last(s), TN_CAUSE_INPUT);
         }

@@ -35,9 +35,8 @@ void tn_copies_free(struct tn_sched_pool * pool) {
 
 // ---- copies ----------------------------------------------------------------------------------------------
 
-static bool is_weight(const struct ggml_tensor * t) {
-    ggml_backend_buffer_t buffer = tn_iface_buffer_of(t);
-    return buffer && buffer->usage == GGML_BACKEND_BUFFER_USAGE_WEIGHTS;
+static bool is_weight(struct ggml_backend_sched * s, int32_t id) {
+    return tn_sched_at(s, tn_sched_at(s, id)->root)->is_weight;
 }
 
 struct ggml_tensor * tn_copies_like(struct ggml_backend_sched * s, const struct ggml_tensor * t, int backend,
@@ -77,7 +76,7 @@ static bool make(struct ggml_backend_sched * s, int32_t source, int backend, str
         .version = version_of(s, source),
         .next = -1,
         .backend = backend,
-        .instanced = s->n_copies > 1 && !is_weight(t),
+        .instanced = s->n_copies > 1 && !is_weight(s, source),
     };
     for (int i = 0; i < (copy->instanced ? s->n_copies : 1); i++) {
         copy->tensors[i] = tn_copies_like(s, t, backend, i);
@@ -167,7 +166,7 @@ static int32_t reader_of_experts(struct ggml_backend_sched * s, const struct tn_
                                  const struct filling * f) {
     const struct ggml_tensor * t = f->src;
     const bool whole = t->ne[3] == 1 && t->nb[2] * (size_t) t->ne[2] == ggml_nbytes(t);
-    if (f->copy->n_uses != 1 || !whole || !is_weight(t) ||
+    if (f->copy->n_uses != 1 || !whole || !is_weight(s, f->copy->source) ||
         !ggml_backend_buffer_is_host(tn_iface_buffer_of(t))) {
         return -1;
     }

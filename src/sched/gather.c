@@ -56,10 +56,11 @@ static bool restore_sources(struct ggml_backend_sched * s, const struct ggml_cgr
 
 static void forget_graph(struct ggml_backend_sched * s) {
     s->types.count = (size_t) s->n_types;
-    tn_ptrset_clear(&s->index);
+    tn_index_clear(s);
     tn_ptrset_clear(&s->keeps_until);
     s->keeps_lost = false;
-    s->tensors.count = s->nodes.count = s->edges.count = s->order.count = 0;
+    s->tensors.count = s->nodes.count = s->edges.count = 0;
+    s->order.count = s->order_ids.count = 0;
     s->splits.count = s->copies.count = s->wires.count = s->keeps.count = 0;
     s->pool.used = 0;
 }
@@ -68,19 +69,26 @@ static int32_t root_of(struct ggml_backend_sched * s, struct ggml_tensor * t, in
 
 // The id of a tensor, a new one if it has none. -1: refused.
 static int32_t id_of(struct ggml_backend_sched * s, struct ggml_tensor * t) {
-    bool is_new;
-    int64_t * place = tn_ptrset_put(&s->index, t, &is_new);
+    int32_t * place = tn_index_put(s, t);
     if (!place) return -1;
-    if (!is_new) return (int32_t) *place;
-    if (tn_tensor_is_poisoned(t)) {
+    if (*place) return *place - 1;
+    if (t->flags & TN_TENSOR_POISONED) {
         tn_error_set("a tensor was refused: %s", tn_context_poison_text(t));
         return -1;
     }
     const int32_t id = (int32_t) s->tensors.count;
-    *place = id;
     if (!TN_ARRAY_RESERVE(&s->tensors, 1, TN_MEM_GRAPH)) return -1;
-    s->tensors.items[s->tensors.count++] =
-        (struct tn_sched_tensor){ .tensor = t, .root = id, .copies = -1, .memory = -1, .backend = -1 };
+    *place = id + 1;
+    s->tensors.items[s->tensors.count++] = (struct tn_sched_tensor){
+        .tensor = t,
+        .root = id,
+        .copies = -1,
+        .memory = -1,
+        .backend = -1,
+        .is_work = tn_sched_is_work(t),
+        .is_input = (t->flags & GGML_TENSOR_FLAG_INPUT) != 0,
+        .has_memory = t->buffer || t->data,
+    };
     const int32_t root = root_of(s, t, id);
     if (root >= 0) tn_sched_at(s, id)->root = root;
     return root >= 0 ? id : -1;
@@ -92,6 +100,17 @@ static int32_t root_of(struct ggml_backend_sched * s, struct ggml_tensor * t, in
     while (base->view_src)
         base = base->view_src;
     return id_of(s, base);
+}
+
+// Graphs are larger than caches: what is looked at soon is asked for before.
+enum { AHEAD = 8 };
+
+static void expect_node(const struct ggml_cgraph * g, size_t i) {
+    if (i + AHEAD >= (size_t) g->n_nodes) return;
+    const struct ggml_tensor * t = g->nodes[i + AHEAD];
+    TN_PREFETCH(&t->buffer);
+    TN_PREFETCH(&t->src[0]); // and the flags
+    TN_PREFETCH(&t->data);
 }
 
 static bool gather_edges(struct ggml_backend_sched * s, const struct ggml_tensor * node) {
@@ -109,12 +128,14 @@ static bool gather_nodes(struct ggml_backend_sched * s, const struct ggml_cgraph
     const size_t n = (size_t) g->n_nodes;
     if (!TN_ARRAY_RESERVE(&s->nodes, n + 1, TN_MEM_GRAPH)) return false;
     for (size_t i = 0; i < n; i++) {
+        expect_node(g, i);
         const int32_t id = id_of(s, g->nodes[i]);
         if (id < 0) return false;
         tn_sched_at(s, id)->is_node = true;
         s->nodes.items[i] = (struct tn_sched_node){ .id = id };
     }
     for (size_t i = 0; i < n; i++) {
+        expect_node(g, i);
         s->nodes.items[i].first_edge = (int32_t) s->edges.count;
         if (!gather_edges(s, g->nodes[i])) return false;
     }
@@ -132,21 +153,6 @@ static bool gather_leafs(struct ggml_backend_sched * s, const struct ggml_cgraph
 
 // ---- memory that is there --------------------------------------------------------------------------------
 
-// Buffers of this graph that were found to exist.
-struct seen {
-    ggml_backend_buffer_t buffers[16];
-    int n;
-};
-
-static bool exists(struct seen * seen, ggml_backend_buffer_t buffer) {
-    for (int i = 0; i < 16; i++) {
-        if (seen->buffers[i] == buffer) return true;
-    }
-    if (!tn_buffer_is_live(buffer)) return false;
-    seen->buffers[seen->n++ % 16] = buffer;
-    return true;
-}
-
 // Its place in `types`, -1: no memory.
 static int type_index(struct ggml_backend_sched * s, ggml_backend_buffer_type_t buft) {
     for (size_t i = 0; i < s->types.count; i++) {
@@ -161,10 +167,41 @@ static int type_index(struct ggml_backend_sched * s, ggml_backend_buffer_type_t 
     return (int) s->types.count++;
 }
 
+// Buffers of this graph that were found to exist, the latest ones.
+struct seen {
+    struct seen_buffer {
+        ggml_backend_buffer_t buffer;
+        bool is_own; // of this scheduler
+        bool is_weights;
+        int16_t type; // -1: there was no memory to note it
+    } buffers[16];
+    int n, last;
+};
+
+// NULL: it was freed.
+static const struct seen_buffer * look_at(struct ggml_backend_sched * s, struct seen * seen,
+                                          ggml_backend_buffer_t buffer) {
+    if (seen->buffers[seen->last].buffer == buffer) return &seen->buffers[seen->last];
+    for (int i = 0; i < 16; i++) {
+        if (seen->buffers[i].buffer != buffer) continue;
+        seen->last = i;
+        return &seen->buffers[i];
+    }
+    if (!tn_buffer_is_live(buffer)) return NULL;
+    seen->last = seen->n++ % 16;
+    seen->buffers[seen->last] = (struct seen_buffer){
+        .buffer = buffer,
+        .is_own = tn_galloc_owns(s->main, buffer) || tn_galloc_owns(s->inputs, buffer),
+        .is_weights = buffer->usage == GGML_BACKEND_BUFFER_USAGE_WEIGHTS,
+        .type = (int16_t) type_index(s, buffer->buft),
+    };
+    return &seen->buffers[seen->last];
+}
+
 // Memory that this scheduler gave out with an earlier graph is given out again. What is not of this graph has
 // lost its value then.
 static bool take_back(struct tn_sched_tensor * t) {
-    if (tn_sched_is_work(t->tensor) && !t->is_node) {
+    if (t->is_work && !t->is_node) {
         return tn_refuse(
             "'%s' was computed by an earlier graph of this scheduler, whose memory is used again",
             t->tensor->name);
@@ -177,22 +214,20 @@ static bool take_back(struct tn_sched_tensor * t) {
 static bool find_memory(struct ggml_backend_sched * s, int32_t id, struct seen * seen) {
     struct tn_sched_tensor * t = tn_sched_at(s, id);
     ggml_backend_buffer_t buffer = t->tensor->buffer;
-    if (buffer && !exists(seen, buffer)) {
-        return tn_refuse("'%s' lies in a buffer that was freed", t->tensor->name);
-    }
-    if (buffer && (tn_galloc_owns(s->main, buffer) || tn_galloc_owns(s->inputs, buffer))) return take_back(t);
-    if (t->root != id || (!buffer && !t->tensor->data)) return true;
+    const struct seen_buffer * known = buffer ? look_at(s, seen, buffer) : NULL;
+    if (buffer && !known) return tn_refuse("'%s' lies in a buffer that was freed", t->tensor->name);
+    if (known && known->is_own) return take_back(t);
+    if (t->root != id) return true;
     // Data without a buffer is the program's own.
-    ggml_backend_buffer_type_t buft = buffer ? buffer->buft : ggml_backend_cpu_buffer_type();
-    const int type = type_index(s, buft);
-    t->memory = (int16_t) type;
-    return type >= 0 || tn_refuse("there is no memory to note the buffer type of '%s'", t->tensor->name);
+    t->memory = known ? known->type : (int16_t) type_index(s, ggml_backend_cpu_buffer_type());
+    t->is_weight = known && known->is_weights;
+    return t->memory >= 0 || tn_refuse("there is no memory to note the buffer type of '%s'", t->tensor->name);
 }
 
 static bool find_memories(struct ggml_backend_sched * s) {
     struct seen seen = { 0 };
     for (int32_t id = 0; id < (int32_t) s->tensors.count; id++) {
-        if (!find_memory(s, id, &seen)) return false;
+        if (tn_sched_at(s, id)->has_memory && !find_memory(s, id, &seen)) return false;
     }
     return true;
 }
@@ -213,7 +248,7 @@ static void take_placements(struct ggml_backend_sched * s) {
 static void find_instanced(struct ggml_backend_sched * s, const struct ggml_cgraph * g) {
     for (int i = 0; s->n_copies > 1 && i < g->n_leafs; i++) {
         if (!(g->leafs[i]->flags & GGML_TENSOR_FLAG_INPUT)) continue;
-        const int32_t id = (int32_t) *tn_ptrset_find(&s->index, g->leafs[i]);
+        const int32_t id = tn_index_find(s, g->leafs[i]);
         struct tn_sched_tensor * root = tn_sched_at(s, tn_sched_at(s, id)->root);
         root->instanced = root->memory < 0 && root->tensor->op == GGML_OP_NONE;
     }

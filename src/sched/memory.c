@@ -22,15 +22,11 @@ static bool append(struct tn_sched_list * list, struct ggml_tensor * t, int back
     return true;
 }
 
-static int backend_of(struct ggml_backend_sched * s, const struct ggml_tensor * t) {
-    return tn_sched_at(s, (int32_t) *tn_ptrset_find(&s->index, t))->backend;
-}
-
 // Everything that is not computed has to be there from the start.
 static bool list_leafs(struct ggml_backend_sched * s) {
     for (int32_t id = 0; id < (int32_t) s->tensors.count; id++) {
         const struct tn_sched_tensor * t = tn_sched_at(s, id);
-        const bool computed = t->is_node && tn_sched_is_work(t->tensor);
+        const bool computed = t->is_node && t->is_work;
         if (computed || t->root != id || t->memory >= 0) continue;
         if (!append(&s->plan_leafs, t->tensor, t->backend)) return false;
     }
@@ -39,7 +35,7 @@ static bool list_leafs(struct ggml_backend_sched * s) {
 
 // A node of no size that only uses a tensor: it stands where the tensor may go at the earliest.
 static bool list_keep(struct ggml_backend_sched * s, const struct tn_sched_keep * keep, int backend) {
-    if (!tn_ptrset_find(&s->index, keep->tensor)) {
+    if (tn_index_find(s, keep->tensor) < 0) {
         return tn_refuse("back end %s asks to keep '%s', which is not in its graph",
                          tn_sched_name(s, backend), keep->tensor->name);
     }
@@ -69,8 +65,8 @@ static bool list_split(struct ggml_backend_sched * s, const struct tn_sched_spli
     }
     for (int32_t i = split->first; i < split->end; i++) {
         struct ggml_tensor * t = s->order.items[i];
-        if (!append(&s->plan_nodes, t, backend_of(s, t)) || !list_keeps(s, t, split->backend, met))
-            return false;
+        const int backend = tn_sched_at(s, s->order_ids.items[i])->backend;
+        if (!append(&s->plan_nodes, t, backend) || !list_keeps(s, t, split->backend, met)) return false;
     }
     return true;
 }

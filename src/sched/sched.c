@@ -114,11 +114,12 @@ static void free_graph(struct ggml_backend_sched * s) {
     TN_ARRAY_FREE(&s->wires);
     TN_ARRAY_FREE(&s->copies);
     TN_ARRAY_FREE(&s->splits);
+    TN_ARRAY_FREE(&s->order_ids);
     TN_ARRAY_FREE(&s->order);
     TN_ARRAY_FREE(&s->edges);
     TN_ARRAY_FREE(&s->nodes);
     TN_ARRAY_FREE(&s->tensors);
-    tn_ptrset_free(&s->index);
+    tn_index_free(s);
     tn_ptrset_free(&s->placed);
 }
 
@@ -341,8 +342,8 @@ void ggml_backend_sched_set_tensor_backend(ggml_backend_sched_t sched, struct gg
 ggml_backend_t ggml_backend_sched_get_tensor_backend(ggml_backend_sched_t sched, struct ggml_tensor * node) {
     if (!check(__func__, sched) || !node) return NULL;
     const bool known = sched->state != TN_SCHED_RESET;
-    const int64_t * id = known ? tn_ptrset_find(&sched->index, node) : NULL;
-    if (id) return ggml_backend_sched_get_backend(sched, tn_sched_at(sched, (int32_t) *id)->backend);
+    const int32_t id = known ? tn_index_find(sched, node) : -1;
+    if (id >= 0) return ggml_backend_sched_get_backend(sched, tn_sched_at(sched, id)->backend);
     const int64_t * placed = tn_ptrset_find(&sched->placed, node);
     return placed ? ggml_backend_sched_get_backend(sched, (int) *placed) : NULL;
 }

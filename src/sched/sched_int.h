@@ -2,7 +2,7 @@
 // The scheduler's state, for the files of this folder. One graph at a time is in it, as numbers: tensors have
 // ids, nodes and their sources refer to them. The way of a graph:
 //
-//     gather.c  graph -> ids, what has memory, what the caller placed
+//     gather.c  graph -> ids (index.c), what has memory, what the caller placed
 //     assign.c  ids -> back ends
 //     split.c   back ends -> splits and copies; sources of nodes become copies
 //     memory.c  splits -> addresses
@@ -59,12 +59,11 @@ struct tn_touch {
 
 // What the scheduler knows of the order of a back end's work, which it numbers (queue.c).
 struct tn_queue {
-    ggml_backend_t backend; // borrowed
-    bool immediate;         // nothing is ever queued: a call that returns has done its work
-    uint64_t now;           // number of the last work
-    uint64_t done;          // the host has seen the end of this one
-    uint64_t
-        after[TN_SCHED_BACKENDS]; // of every back end: later work here comes after its work of this number
+    ggml_backend_t backend;            // borrowed
+    bool immediate;                    // nothing is ever queued: a call that returns has done its work
+    uint64_t now;                      // number of the last work
+    uint64_t done;                     // the host has seen the end of this one
+    uint64_t after[TN_SCHED_BACKENDS]; // later work here comes after work of this number there
     uint64_t reads[TN_MEMORY_KINDS][TN_SCHED_TYPES]; // last work that touches the class
     uint64_t writes[TN_MEMORY_KINDS][TN_SCHED_TYPES];
     // Marks: events, and the number of the work behind which they stand. One for copies, one an instance.
@@ -91,6 +90,11 @@ struct tn_sched_tensor {
     uint8_t cause;   // enum tn_sched_cause
     bool is_node;
     bool instanced; // an input of which there are several instances
+    // What passes ask again and again, so that they need not look at the tensor:
+    bool is_work;    // something to compute
+    bool is_input;   // flagged
+    bool has_memory; // or had it when the graph came
+    bool is_weight;  // of a root
 };
 
 struct tn_sched_node {
@@ -160,6 +164,12 @@ struct tn_sched_experts {
     TN_ARRAY(uint32_t) used;
 };
 
+// Tensor to id (index.c).
+struct tn_sched_index {
+    int32_t * slots; // owns
+    size_t n_slots;  // a power of two
+};
+
 struct tn_sched_story; // trace.c
 
 enum tn_sched_state { TN_SCHED_RESET, TN_SCHED_SPLIT, TN_SCHED_ALLOCATED };
@@ -186,11 +196,12 @@ struct ggml_backend_sched {
 
     // the graph
     struct ggml_cgraph graph; // its arrays are borrowed
-    struct tn_ptrset index;   // tensor to id
+    struct tn_sched_index index;
     TN_ARRAY(struct tn_sched_tensor) tensors;
     TN_ARRAY(struct tn_sched_node) nodes; // one more than the graph has
     TN_ARRAY(struct tn_sched_edge) edges;
     TN_ARRAY(struct ggml_tensor *) order; // the nodes as they are run
+    TN_ARRAY(int32_t) order_ids;
     TN_ARRAY(struct tn_sched_split) splits;
     TN_ARRAY(struct tn_sched_copy) copies;
     TN_ARRAY(struct tn_sched_wire) wires;
@@ -231,6 +242,17 @@ TN_INLINE bool tn_sched_reaches(struct ggml_backend_sched * s, int backend, int3
     const int type = tn_sched_type_of(s, id);
     return type >= 0 && (s->types.items[type].readers >> backend & 1);
 }
+
+// ---- index.c
+
+// The id of a tensor, -1: none.
+int32_t tn_index_find(const struct ggml_backend_sched * s, const struct ggml_tensor * t);
+
+// Where the id plus one of a tensor is, or, if that is 0, has to be written. NULL: no memory.
+int32_t * tn_index_put(struct ggml_backend_sched * s, const struct ggml_tensor * t);
+
+void tn_index_clear(struct ggml_backend_sched * s);
+void tn_index_free(struct ggml_backend_sched * s);
 
 // ---- gather.c
 

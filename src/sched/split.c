@@ -67,8 +67,7 @@ static bool has_inputs(const struct tn_sched_split * split) {
 static bool needs_weights(struct ggml_backend_sched * s, int backend, const struct tn_sched_node * node) {
     for (int32_t e = node->first_edge; e < node[1].first_edge; e++) {
         const int32_t source = s->edges.items[e].id;
-        ggml_backend_buffer_t buffer = tn_iface_buffer_of(tn_sched_at(s, source)->tensor);
-        if (buffer && buffer->usage == GGML_BACKEND_BUFFER_USAGE_WEIGHTS &&
+        if (tn_sched_at(s, tn_sched_at(s, source)->root)->is_weight &&
             !tn_sched_reaches(s, backend, source) && tn_copies_find(s, source, backend) < 0) {
             return true;
         }
@@ -127,21 +126,24 @@ static bool add_work(struct ggml_backend_sched * s, int32_t i) {
 
 // Views that come first belong to the first split that computes.
 static int first_backend(struct ggml_backend_sched * s) {
-    for (size_t i = 0; i < s->nodes.count; i++) {
-        const struct tn_sched_tensor * t = tn_sched_at(s, s->nodes.items[i].id);
-        if (tn_sched_is_work(t->tensor)) return t->backend;
-    }
-    return s->n_backends - 1;
+    size_t i = 0;
+    while (i < s->nodes.count && !tn_sched_at(s, s->nodes.items[i].id)->is_work)
+        i++;
+    return i < s->nodes.count ? tn_sched_at(s, s->nodes.items[i].id)->backend : s->n_backends - 1;
 }
 
 static bool cut(struct ggml_backend_sched * s) {
     const int32_t n = (int32_t) s->nodes.count;
-    if (!TN_ARRAY_RESERVE(&s->order, (size_t) n, TN_MEM_GRAPH)) return false;
+    if (!TN_ARRAY_RESERVE(&s->order, (size_t) n, TN_MEM_GRAPH) ||
+        !TN_ARRAY_RESERVE(&s->order_ids, (size_t) n, TN_MEM_GRAPH)) {
+        return false;
+    }
     if (n > 0 && !begin_split(s, first_backend(s), 0)) return false;
     for (int32_t i = 0; i < n; i++) {
-        struct ggml_tensor * t = tn_sched_at(s, s->nodes.items[i].id)->tensor;
-        if (tn_sched_is_work(t) && !add_work(s, i)) return false;
-        s->order.items[s->order.count++] = t;
+        const int32_t id = s->nodes.items[i].id;
+        if (tn_sched_at(s, id)->is_work && !add_work(s, i)) return false;
+        s->order.items[s->order.count++] = tn_sched_at(s, id)->tensor;
+        s->order_ids.items[s->order_ids.count++] = id;
         present(s)->end = i + 1;
     }
     return true;
@@ -165,12 +167,12 @@ static void keep_until(void * user_data, struct ggml_tensor * tensor, struct ggm
 
 static void mark_nodes(struct ggml_backend_sched * s, const struct tn_sched_split * split, int32_t by) {
     for (int32_t i = split->first; i < split->end; i++) {
-        const int64_t * id = tn_ptrset_find(&s->index, s->order.items[i]);
-        if (id) tn_sched_at(s, (int32_t) *id)->mark += by;
+        const int32_t id = tn_index_find(s, s->order.items[i]);
+        if (id >= 0) tn_sched_at(s, id)->mark += by;
     }
 }
 
-// The nodes that were there, each as often as before? Leaves all marks 0.
+// The nodes that were there, each as often as before? Leaves all marks 0, and the ids in the new order.
 static bool same_nodes(struct ggml_backend_sched * s, const struct tn_sched_split * split) {
     bool same = true;
     mark_nodes(s, split, -1);
@@ -179,6 +181,8 @@ static bool same_nodes(struct ggml_backend_sched * s, const struct tn_sched_spli
         same = same && t->mark == 0;
         t->mark = 0;
     }
+    for (int32_t i = split->first; same && i < split->end; i++)
+        s->order_ids.items[i] = tn_index_find(s, s->order.items[i]);
     return same;
 }
 

@@ -121,16 +121,16 @@ static bool link_refusals(struct ggml_backend_sched * s) {
     return true;
 }
 
-static void note_node(struct ggml_backend_sched * s, struct ggml_tensor * node) {
-    const int32_t id = (int32_t) *tn_ptrset_find(&s->index, node);
+static void note_node(struct ggml_backend_sched * s, int32_t id) {
     const struct tn_sched_tensor * t = tn_sched_at(s, id);
+    const struct ggml_tensor * node = t->tensor;
     struct told_node * told = &s->story->nodes.items[s->story->nodes.count++];
     *told = (struct told_node){
         .op = ggml_op_desc(node),
         .refusals = s->story->heads.items[id],
         .backend = t->backend,
         .cause = t->cause,
-        .is_work = tn_sched_is_work(node),
+        .is_work = t->is_work,
     };
     memcpy(told->name, node->name, sizeof(told->name));
 }
@@ -150,7 +150,7 @@ bool tn_trace_record(struct ggml_backend_sched * s) {
         return false;
     }
     for (size_t i = 0; i < s->order.count; i++)
-        note_node(s, s->order.items[i]);
+        note_node(s, s->order_ids.items[i]);
     for (size_t i = 0; i < s->copies.count; i++)
         note_copy(s, &s->copies.items[i]);
     return true;
