@@ -372,8 +372,8 @@ typedef bool   (*ggml_backend_comm_allreduce_tensor_t)(void * comm_ctx, struct g
 // Holds what was built in, from the first call on, and what is loaded or registered later. Devices are listed
 // in the order of their families, the processor last. Names are compared without case.
 
-// Adds a family with its devices, or a single device. Both are borrowed and stay
-// for ever; a second time does nothing.
+// Adds a family with its devices, or a single device. Both are borrowed and stay until ggml_backend_unload(); a
+// second time does nothing.
 GGML_API void ggml_backend_register       (ggml_backend_reg_t reg);
 GGML_API void ggml_backend_device_register(ggml_backend_dev_t device);
 
@@ -392,16 +392,19 @@ GGML_API ggml_backend_t ggml_backend_init_by_name(const char * name, const char 
 GGML_API ggml_backend_t ggml_backend_init_by_type(enum ggml_backend_dev_type type, const char * params);
 GGML_API ggml_backend_t ggml_backend_init_best   (void);
 
-// Loads a back end from a shared library and registers it. NULL if the file cannot be loaded, rates itself
-// unusable here (its score is 0), or was built for another version of the interface. Unloading removes its
-// devices and closes the library: nothing of it may be in use.
+// Loads a back end from a shared library and registers it; a second time gives the same. NULL if the file cannot be
+// loaded, is no back end, rates itself unusable here (its score is 0), or was built for another version of the
+// interface: the reason is in the log and ggml_ext_last_error(). A path without a folder is looked for where the
+// system keeps libraries. Unloading takes a family out of the lists and closes its library. It is refused while back
+// ends, buffers, events or thread pools of a loaded family exist; pointers to its devices and buffer types, and what
+// other threads do with them, are the caller's to end.
 GGML_API ggml_backend_reg_t ggml_backend_load  (const char * path);
 GGML_API void               ggml_backend_unload(ggml_backend_reg_t reg);
 
-// Loads, for every known family, the best of the libraries libggml-<name>-*.so, or else
-// libggml-<name>.so; from the folder of installed back ends, the folder of the program and the working
-// folder, or only from `dir_path`; finally the library named by the environment variable
-// GGML_BACKEND_PATH. What is missing is passed over.
+// Loads, for every known family, the best of the libraries libggml-<name>-*.so by their scores, or else the first
+// libggml-<name>.so that loads; from the folder of installed back ends (a build may have one), the folder of the
+// program and the working folder, or only from `dir_path` (NULL: as load_all); finally the library named by the
+// environment variable GGML_BACKEND_PATH. What is missing is passed over, what is broken as well, with a warning.
 GGML_API void ggml_backend_load_all          (void);
 GGML_API void ggml_backend_load_all_from_path(const char * dir_path);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Back ends: names, graphs, plans and questions, as calls through their tables.
 #include "backend/iface.h"
+#include "backend/use.h"
 #include "base/error.h"
 #include "core/graph.h"
 
@@ -21,7 +22,9 @@ ggml_backend_dev_t ggml_backend_get_device(ggml_backend_t backend) {
 }
 
 void ggml_backend_free(ggml_backend_t backend) {
-    if (backend) backend->iface.free(backend);
+    if (!backend) return;
+    tn_use_end(backend); // first: afterwards its address may be that of another
+    backend->iface.free(backend);
 }
 
 // ---- memory of its device -------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Buffer types, buffers, their usage, several buffers as one, and the placing of single tensors.
 #include "backend/iface.h"
+#include "backend/use.h"
 
 #include <string.h>
 
@@ -150,6 +151,10 @@ ggml_backend_buffer_t ggml_backend_buffer_init(ggml_backend_buffer_type_t buft,
     }
     struct listed * l = tn_mem_alloc(sizeof(*l), TN_MEM_OBJECT);
     if (!l) return NULL;
+    if (buft->device && !tn_use_begin(buft->device->reg, TN_USE_BUFFER, l)) {
+        tn_mem_free(l);
+        return NULL;
+    }
     l->buffer = (struct ggml_backend_buffer){
         .iface = iface,
         .buft = buft,
@@ -165,6 +170,7 @@ void ggml_backend_buffer_free(ggml_backend_buffer_t buffer) {
     if (!buffer) return;
     delist((struct listed *) buffer);
     if (buffer->iface.free_buffer) buffer->iface.free_buffer(buffer);
+    tn_use_end(buffer);
     tn_mem_free(buffer);
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "backend/iface.h"
+#include "backend/use.h"
 
 // ---- devices --------------------------------------------------------------------------------------------
 
@@ -45,6 +46,10 @@ ggml_backend_reg_t ggml_backend_dev_backend_reg(ggml_backend_dev_t device) {
 ggml_backend_t ggml_backend_dev_init(ggml_backend_dev_t device, const char * params) {
     if (!check_device(__func__, device)) return NULL;
     ggml_backend_t backend = device->iface.init_backend(device, params);
+    if (backend && !tn_use_begin(device->reg, TN_USE_BACKEND, backend)) {
+        ggml_backend_free(backend);
+        backend = NULL;
+    }
     if (!backend) tn_iface_refuse(__func__, "device %s cannot be started", ggml_backend_dev_name(device));
     return backend;
 }
@@ -87,11 +92,16 @@ bool ggml_backend_dev_offload_op(ggml_backend_dev_t device, const struct ggml_te
 // ---- events ---------------------------------------------------------------------------------------------
 
 ggml_backend_event_t ggml_backend_event_new(ggml_backend_dev_t device) {
-    return device && device->iface.event_new ? device->iface.event_new(device) : NULL;
+    ggml_backend_event_t event = device && device->iface.event_new ? device->iface.event_new(device) : NULL;
+    if (!event || tn_use_begin(device->reg, TN_USE_EVENT, event)) return event;
+    ggml_backend_event_free(event);
+    return NULL;
 }
 
 void ggml_backend_event_free(ggml_backend_event_t event) {
-    if (event && event->device->iface.event_free) event->device->iface.event_free(event->device, event);
+    if (!event || !event->device->iface.event_free) return;
+    tn_use_end(event);
+    event->device->iface.event_free(event->device, event);
 }
 
 void ggml_backend_event_synchronize(ggml_backend_event_t event) {

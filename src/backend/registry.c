@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The process-wide lists of families and devices. Entries are borrowed; built-in families are entered at the
 // first question.
+#include "backend/registry.h"
+
 #include "backend/iface.h"
 #include "base/array.h"
 #include "base/str.h"
@@ -50,15 +52,15 @@ static void add_device(ggml_backend_dev_t device) {
     registry.devices.items[registry.devices.count++] = device;
 }
 
-// Each at its time: with the mutex free, so that a family may ask the registry itself.
-static bool enter_reg(ggml_backend_reg_t reg) {
+// Each at its time: with the mutex free, so that a family may ask the registry itself. *is_new: it was
+// not there.
+static bool enter_reg(ggml_backend_reg_t reg, bool * is_new) {
     tn_mutex_lock(&registry.mutex);
-    const bool known = has_reg(reg);
-    const bool room = known || TN_ARRAY_RESERVE(&registry.regs, 1, TN_MEM_OBJECT);
-    if (!known && room) registry.regs.items[registry.regs.count++] = reg;
+    *is_new = !has_reg(reg);
+    const bool room = !*is_new || TN_ARRAY_RESERVE(&registry.regs, 1, TN_MEM_OBJECT);
+    if (*is_new && room) registry.regs.items[registry.regs.count++] = reg;
     tn_mutex_unlock(&registry.mutex);
-    if (!room) tn_iface_refuse("ggml_backend_register", "no memory to list a family");
-    return !known && room;
+    return room || tn_iface_refuse("ggml_backend_register", "no memory to list a family");
 }
 
 static void enter_device(ggml_backend_dev_t device) {
@@ -73,7 +75,7 @@ static bool check_device(ggml_backend_dev_t d) {
     const struct ggml_backend_device_i * i = d ? &d->iface : NULL;
     if (i && i->get_name && i->get_description && i->get_memory && i->get_type && i->get_props &&
         i->init_backend && i->get_buffer_type && i->supports_op && i->supports_buft) {
-        return true;
+        return i->get_name(d) || tn_iface_refuse("ggml_backend_device_register", "a device has no name");
     }
     return tn_iface_refuse("ggml_backend_device_register", "a device is NULL, or its table lacks a function");
 }
@@ -86,17 +88,20 @@ static bool check_reg(ggml_backend_reg_t reg) {
                                "the family was built for version %d of the interface, here it is %d",
                                reg->api_version, GGML_BACKEND_API_VERSION);
     }
-    if (reg->iface.get_name && reg->iface.get_device_count && reg->iface.get_device) return true;
-    return tn_iface_refuse(function, "the family's table lacks a function");
+    if (!reg->iface.get_name || !reg->iface.get_device_count || !reg->iface.get_device)
+        return tn_iface_refuse(function, "the family's table lacks a function");
+    return reg->iface.get_name(reg) || tn_iface_refuse(function, "the family has no name");
 }
 
-static void enter_family(ggml_backend_reg_t reg) {
-    if (!check_reg(reg) || !enter_reg(reg)) return;
-    const size_t n = ggml_backend_reg_dev_count(reg);
+static bool enter_family(ggml_backend_reg_t reg) {
+    bool is_new;
+    if (!check_reg(reg) || !enter_reg(reg, &is_new)) return false;
+    const size_t n = is_new ? ggml_backend_reg_dev_count(reg) : 0;
     for (size_t i = 0; i < n; i++) {
         ggml_backend_dev_t device = ggml_backend_reg_dev_get(reg, i);
         if (check_device(device)) enter_device(device);
     }
+    return true;
 }
 
 static void enter_built_in(void) {
@@ -105,14 +110,39 @@ static void enter_built_in(void) {
 #undef TN_ROW
 }
 
-void ggml_backend_register(ggml_backend_reg_t reg) {
+bool tn_registry_add(ggml_backend_reg_t reg) {
     tn_once(&registry.once, enter_built_in);
-    enter_family(reg);
+    return enter_family(reg);
+}
+
+void ggml_backend_register(ggml_backend_reg_t reg) {
+    tn_registry_add(reg);
 }
 
 void ggml_backend_device_register(ggml_backend_dev_t device) {
     tn_once(&registry.once, enter_built_in);
     if (check_device(device)) enter_device(device);
+}
+
+// ---- taking out -----------------------------------------------------------------------------------------
+
+// The order of those that stay is kept.
+bool tn_registry_remove(ggml_backend_reg_t reg) {
+    tn_once(&registry.once, enter_built_in);
+    tn_mutex_lock(&registry.mutex);
+    size_t n_regs = 0, n_devices = 0;
+    for (size_t i = 0; i < registry.regs.count; i++) {
+        if (registry.regs.items[i] != reg) registry.regs.items[n_regs++] = registry.regs.items[i];
+    }
+    const bool found = n_regs < registry.regs.count;
+    for (size_t i = 0; i < registry.devices.count; i++) {
+        ggml_backend_dev_t device = registry.devices.items[i];
+        if (!found || device->reg != reg) registry.devices.items[n_devices++] = device;
+    }
+    registry.regs.count = n_regs;
+    registry.devices.count = n_devices;
+    tn_mutex_unlock(&registry.mutex);
+    return found;
 }
 
 // ---- asking ---------------------------------------------------------------------------------------------
