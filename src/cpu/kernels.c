@@ -7,7 +7,6 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "base/thread.h"
-#include "cpu/isa.h"
 #include "cpu/kernels/families.h"
 
 #define TN_ROW(isa, function)
@@ -22,6 +21,7 @@ TN_THREAD_FLAG bool tn_kernels_are_plain;
 static struct tn_once once = TN_ONCE_INIT;
 static struct tn_mutex filling = TN_MUTEX_INIT;
 static _Atomic uint64_t used;
+static _Atomic uint64_t limit = UINT64_MAX;
 
 struct choice {
 #define TN_ROW(isa, function)
@@ -58,8 +58,17 @@ static uint64_t allowed(void) {
     return UINT64_MAX;
 }
 
+// Of these levels those that the machine runs, below the limit; scalar always.
+static uint64_t within_limit(uint64_t levels) {
+    return tn_isa_machine() & limit & (levels | UINT64_C(1) << TN_ISA_scalar);
+}
+
 static void first_fill(void) {
-    fill(tn_isa_machine() & (allowed() | UINT64_C(1) << TN_ISA_scalar));
+    fill(within_limit(allowed()));
+}
+
+void tn_kernels_limit(enum tn_isa highest) {
+    limit = tn_isa_up_to(highest);
 }
 
 void tn_kernels_init(void) {
@@ -69,7 +78,7 @@ void tn_kernels_init(void) {
 void tn_kernels_select(uint64_t levels) {
     tn_kernels_init();
     tn_mutex_lock(&filling);
-    fill(tn_isa_machine() & (levels | UINT64_C(1) << TN_ISA_scalar));
+    fill(within_limit(levels));
     tn_mutex_unlock(&filling);
 }
 

@@ -11,6 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cpu/isa.h"
+
+// From now on no version above this level, whatever else is said. To be called before everything else.
+void tn_kernels_limit(enum tn_isa highest);
 // The best versions that the machine runs and TENON_ISA allows. Once; later calls do nothing.
 void tn_kernels_init(void);
 // The best versions among these levels as far as the machine runs them; scalar is always one. For tests.

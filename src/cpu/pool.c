@@ -33,6 +33,7 @@
 
 #include <stdatomic.h>
 
+#include "backend/use.h"
 #include "base/bits.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -252,7 +253,7 @@ struct ggml_threadpool * ggml_threadpool_new(struct ggml_threadpool_params * par
     p->n_processors = tn_crowd_admit(params);
     p->workers = workers;
     atomic_store(&p->paused, params->paused);
-    if (start(p)) return p;
+    if (tn_use_begin(ggml_backend_cpu_reg(), TN_USE_THREADPOOL, p) && start(p)) return p;
     ggml_threadpool_free(p);
     return NULL;
 fail:
@@ -264,6 +265,7 @@ fail:
 void ggml_threadpool_free(struct ggml_threadpool * p) {
     if (!p) return;
     stop_workers(p);
+    tn_use_end(p);
     tn_cond_free(&p->caller.wake);
     tn_mutex_free(&p->mutex);
     tn_mem_free(p->workers);

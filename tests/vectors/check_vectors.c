@@ -3,6 +3,7 @@
 //
 //   check-vectors [options] FILE.gguf ...
 //     -b NAME   back end, by its name in the registry (default: a CPU device)
+//     -l PATH   loads back ends first: of that folder, or that library
 //     -t N      number of threads (default: 1)
 //     -a MODE   memory: ctx or graph (ggml_gallocr) (default: ctx)
 //     -o OP     only this op, as in the table that is printed
@@ -23,6 +24,7 @@
 
 static struct {
     const char * backend;
+    const char * load;
     const char * op;
     int threads, only;
     enum vec_alloc alloc;
@@ -44,7 +46,17 @@ static struct {
     double sum, worst; // of the ratios
 } searches[GGML_TYPE_COUNT];
 
+static void load_backends(const char * path) {
+    const size_t len = strlen(path);
+    if (len > 3 && strcmp(path + len - 3, ".so") == 0) {
+        ggml_backend_load(path);
+    } else {
+        ggml_backend_load_all_from_path(path);
+    }
+}
+
 static ggml_backend_t make_backend(void) {
+    if (opt.load) load_backends(opt.load);
     ggml_backend_t b = opt.backend ? ggml_backend_init_by_name(opt.backend, NULL)
                                    : ggml_backend_init_by_type(GGML_BACKEND_DEVICE_TYPE_CPU, NULL);
     if (!b) {
@@ -157,9 +169,10 @@ static int print_stats(void) {
 }
 
 static bool parse_options(int argc, char ** argv) {
-    for (int o; (o = getopt(argc, argv, "b:t:a:o:c:psv")) != -1;) {
+    for (int o; (o = getopt(argc, argv, "b:l:t:a:o:c:psv")) != -1;) {
         switch (o) {
         case 'b': opt.backend = optarg; break;
+        case 'l': opt.load = optarg; break;
         case 't': opt.threads = atoi(optarg); break;
         case 'o': opt.op = optarg; break;
         case 'c': opt.only = atoi(optarg); break;
@@ -176,7 +189,8 @@ static bool parse_options(int argc, char ** argv) {
 int main(int argc, char ** argv) {
     if (!parse_options(argc, argv)) {
         fprintf(stderr,
-                "usage: %s [-b back end] [-t threads] [-a ctx|graph] [-o OP] [-c case] [-psv] FILE ...\n",
+                "usage: %s [-b back end] [-l back ends] [-t threads] [-a ctx|graph] [-o OP] [-c case] [-psv] "
+                "FILE ...\n",
                 argv[0]);
         return 2;
     }
