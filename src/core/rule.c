@@ -85,6 +85,12 @@ bool tn_rule_one(const struct ggml_tensor * node, int i, int d) {
     return ne == 1 || tn_refuse("src%d ne[%d] must be 1, it is %" PRId64, i, d, ne);
 }
 
+bool tn_rule_some(const struct ggml_tensor * node, int i) {
+    char text[TN_SHAPE_TEXT];
+    return !tn_shape_empty(node->src[i]) || tn_shape_empty(node->src[0]) ||
+           tn_refuse("src%d %s has no elements", i, tn_shape_text(text, node->src[i]->ne));
+}
+
 bool tn_rule_vector(const struct ggml_tensor * node, int i) {
     return tn_rule_one(node, i, 1) && tn_rule_matrix(node, i);
 }

@@ -36,6 +36,9 @@ bool tn_rule_not_transposed(const struct ggml_tensor * node, int i);
 // Size d of source i is 1.
 bool tn_rule_one(const struct ggml_tensor * node, int i, int d);
 
+// Where src0 has elements, so has source i: for those of which only one size is asked for.
+bool tn_rule_some(const struct ggml_tensor * node, int i);
+
 // At most one, two dimensions.
 bool tn_rule_vector(const struct ggml_tensor * node, int i);
 bool tn_rule_matrix(const struct ggml_tensor * node, int i);

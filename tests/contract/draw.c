@@ -96,8 +96,8 @@ void draw_shape(struct draw * d, int n, bool result, int64_t * ne) {
     ne[0] = draw_row(d, n, result);
     const int64_t most = ne[0] > 200 ? 3 : 6;
     ne[1] = draw_size(d, most);
-    ne[2] = draw_size(d, 3);
-    ne[3] = draw_size(d, 2);
+    ne[2] = draw_size(d, 4); // 4 has a divisor that is neither 1 nor all of it
+    ne[3] = draw_size(d, ne[0] > 200 ? 2 : 4);
 }
 
 // --- values

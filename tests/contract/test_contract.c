@@ -178,6 +178,36 @@ static void every_combination_is_computed(void ** state) {
     assert_int_equal(n_missing, 0);
 }
 
+// Combinations of the row of the table that begins at combination i.
+static int n_of_row(const struct run * run, int i) {
+    int n = 1;
+    while (i + n < run->all.n && run->all.at[i + n].owner == run->all.at[i].owner)
+        n++;
+    return n;
+}
+
+static void draw_row_of_table(struct run * run, int first, int n, int64_t wanted) {
+    int64_t n_true = 0;
+    for (int i = first; i < first + n; i++)
+        n_true += run->all.at[i].n_true;
+    for (int64_t tries = 0; n_true < wanted && tries < 4 * wanted && run->n_broken < MOST_FAILURES; tries++)
+        n_true += try_node(run, number_of(run, first + (int) (tries % n), false)) == OUTCOME_COMPUTED;
+    if (n_true < wanted) fail_msg("too few of %s", combination_text(&run->all.at[first]));
+}
+
+// Many an operator has one or two combinations only, but as many things to get wrong as others.
+static void every_operator_is_drawn_often(void ** state) {
+    struct run * run = *state;
+    tell_crash(run);
+    int64_t skip = test_rng_below(&run->rng, step());
+    for (int i = 0; i < run->all.n; i += n_of_row(run, i)) {
+        if (skip-- > 0) continue;
+        skip = step() - 1;
+        draw_row_of_table(run, i, n_of_row(run, i), test_rounds(400));
+    }
+    assert_int_equal(run->n_broken, 0);
+}
+
 // Nodes of which something may be wrong, and then more of the right ones.
 static void what_is_said_holds(void ** state) {
     struct run * run = *state;
@@ -227,6 +257,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_operator_is_missing),
         cmocka_unit_test(every_combination_is_computed),
+        cmocka_unit_test(every_operator_is_drawn_often),
         cmocka_unit_test(what_is_said_holds),
     };
     const struct CMUnitTest alone[] = { cmocka_unit_test(one_node) };

@@ -73,6 +73,9 @@ void wild_change(struct draw * d, struct ggml_tensor * node) {
     case 6:
         if (x && x->ne[dim] > 0 && !takes_indices(node->op)) x->ne[dim]--;
         break;
+    case 8: // a size that is 1 everywhere, and may be looked at nowhere
+        if (x && x->ne[dim] == 1 && !takes_indices(node->op)) x->ne[dim] = 0;
+        break;
     case 7:
         if (x && ggml_type_size(x->type) % 2 == 0) x->nb[dim] += 1;
         break;

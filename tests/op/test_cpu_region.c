@@ -68,18 +68,25 @@ static void replaced(void ** state) {
 static void overlapping_rows(void ** state) {
     (void) state;
     struct cpu_test t = cpu_test_new(test_seed());
-    const int64_t ne_a[] = { 4000, 1, 1, 1 }, ne_b[] = { 700, 40, 1, 1 };
-    struct ggml_tensor * a =
-        cpu_source(&t, GGML_TYPE_F32, (const int64_t[]){ 40000, 1, 1, 1 }, CPU_DENSE, 0, 1);
+    const int64_t ne_a[] = { 4000, 1, 1, 1 }, ne_part[] = { 60, 5, 3, 2 };
+    struct ggml_tensor * a = cpu_source(&t, GGML_TYPE_F32, ne_a, CPU_DENSE, 0.0f, 1.0f);
+    struct ggml_tensor * part = cpu_source(&t, GGML_TYPE_F32, ne_part, CPU_DENSE, 0.0f, 1.0f);
+    cpu_check(&t, ggml_acc(t.ctx, a, part, 128, 40, 1000, 64), exact);
+    cpu_check(&t, ggml_acc(t.ctx, a, part, 240, 1200, 72, 64), exact);
+    cpu_check(&t, ggml_set(t.ctx, a, part, 128, 40, 72, 64), (struct cpu_oracle){ oracle_region, 0.0, 0.0 });
+    cpu_test_free(&t);
+}
+
+// So many of them that threads would meet.
+static void many_overlapping_rows(void ** state) {
+    (void) state;
+    struct cpu_test t = cpu_test_new(test_seed());
+    const int64_t ne_a[] = { 300000, 1, 1, 1 }, ne_b[] = { 700, 400, 1, 1 };
+    struct ggml_tensor * a = cpu_source(&t, GGML_TYPE_F32, ne_a, CPU_DENSE, 0.0f, 1.0f);
     struct ggml_tensor * b = cpu_source(&t, GGML_TYPE_F32, ne_b, CPU_DENSE, -1.0f, 1.0f);
-    cpu_run(&t, ggml_acc(t.ctx, a, b, 256, 0, 0, 64));
-    struct ggml_tensor * small = cpu_source(&t, GGML_TYPE_F32, ne_a, CPU_DENSE, 0.0f, 1.0f);
-    struct ggml_tensor * part =
-        cpu_source(&t, GGML_TYPE_F32, (const int64_t[]){ 90, 5, 3, 1 }, CPU_DENSE, 0, 1);
-    cpu_check(&t, ggml_acc(t.ctx, small, part, 128, 40, 0, 64),
-              (struct cpu_oracle){ oracle_region, 1e-6, 1e-6 });
-    cpu_check(&t, ggml_set(t.ctx, small, part, 128, 40, 0, 64),
-              (struct cpu_oracle){ oracle_region, 0.0, 0.0 });
+    struct ggml_tensor * y = ggml_acc(t.ctx, a, b, 256, 0, 0, 64);
+    for (int k = 0; k < 10; k++)
+        cpu_run(&t, y);
     cpu_test_free(&t);
 }
 
@@ -103,6 +110,7 @@ int main(void) {
         cmocka_unit_test(accumulated),
         cmocka_unit_test(replaced),
         cmocka_unit_test(overlapping_rows),
+        cmocka_unit_test(many_overlapping_rows),
         cmocka_unit_test(what_does_not_fit_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

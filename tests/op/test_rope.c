@@ -102,6 +102,8 @@ static void refusals(void ** state) {
                      "4 positions for each of the 5 tokens of src0, it has 5");
     OP_CHECK_REFUSED(ggml_rope_ext(ctx, f.a, f.pos, op_leaf(ctx, "", 3, 1, 1, 1), EXT_ARGS(0)),
                      "src2 must have a factor for each of the 4 pairs, it has 3");
+    OP_CHECK_REFUSED(ggml_rope_ext(ctx, f.a, f.pos, op_leaf(ctx, "", 4, 1, 0, 1), EXT_ARGS(0)),
+                     "src2 [4, 1, 0, 1] has no elements");
     OP_CHECK_REFUSED(ggml_rope_ext_inplace(ctx, f.a, f.pos, f.pos, EXT_ARGS(0)),
                      "src2 must be f32, it is i32");
     OP_CHECK_REFUSED(ggml_rope_ext(ctx, f.a, f.pos4, NULL, EXT_ARGS(8)), "mode 8 needs sections, all are 0");

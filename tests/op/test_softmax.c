@@ -60,8 +60,10 @@ static void sinks_that_do_not_fit(void ** state) {
     struct ggml_context * ctx = *state;
     struct ggml_tensor * a = op_leaf(ctx, "a", 7, 3, 4, 6);
     struct ggml_tensor * wrong[] = { op_leaf(ctx, "", 3, 1, 1, 1),
+                                     op_leaf(ctx, "", 4, 0, 1, 1),
                                      ggml_new_tensor_1d(ctx, GGML_TYPE_F16, 4) };
     const char * const words[] = { "src2 ne[0] = 3 must equal src0 ne[2] = 4",
+                                   "src2 [4, 0, 1, 1] has no elements",
                                    "src2 must be f32, it is f16" };
     for (size_t i = 0; i < TN_COUNT(wrong); i++) {
         struct ggml_tensor * y = ggml_soft_max(ctx, a);

@@ -56,7 +56,7 @@ static bool positions_rule(const struct ggml_tensor * node, bool with_sections) 
 static bool factors_rule(const struct ggml_tensor * node) {
     const int32_t n_dims = tn_param_i32(node, WORD_N_DIMS);
     const int64_t n = node->src[SRC_FACTORS]->ne[0];
-    if (!tn_rule_type(node, SRC_FACTORS, GGML_TYPE_F32)) return false;
+    if (!tn_rule_type(node, SRC_FACTORS, GGML_TYPE_F32) || !tn_rule_some(node, SRC_FACTORS)) return false;
     return n >= n_dims / 2 || tn_refuse("src2 must have a factor for each of the %d pairs, it has %" PRId64,
                                         (int) n_dims / 2, n);
 }

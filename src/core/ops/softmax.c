@@ -24,7 +24,8 @@ static bool mask_rule(const struct ggml_tensor * node) {
 
 // One value a head.
 static bool sinks_rule(const struct ggml_tensor * node) {
-    return tn_rule_type(node, SRC_SINKS, GGML_TYPE_F32) && tn_rule_equal(node, SRC_SINKS, 0, 0, 2);
+    return tn_rule_type(node, SRC_SINKS, GGML_TYPE_F32) && tn_rule_equal(node, SRC_SINKS, 0, 0, 2) &&
+           tn_rule_some(node, SRC_SINKS);
 }
 
 static bool soft_max_rule(struct ggml_tensor * node) {

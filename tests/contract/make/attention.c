@@ -20,7 +20,7 @@ static int64_t width(struct draw * d, enum ggml_type type) {
 struct ggml_tensor * make_attention(struct draw * d) {
     const int64_t width_q = width(d, d->types[ggml_blck_size(d->types[0]) > 1 ? 0 : 1]);
     const int64_t width_v = width(d, d->types[2]), keys = draw_size(d, width_q > 128 ? 6 : 40);
-    const int64_t n = draw_size(d, 5), sequences = draw_size(d, 2), k_heads = 1 + draw_below(d, 2);
+    const int64_t n = draw_size(d, 5), sequences = draw_size(d, 4), k_heads = 1 + draw_below(d, 2);
     const int64_t heads = k_heads * (1 + draw_below(d, 2)), v_heads = draw_chance(d, 2) ? k_heads : heads;
     struct ggml_tensor * q =
         draw_ranged(d, 0, (const int64_t[]){ width_q, n, heads, sequences }, -1.5f, 1.5f);
@@ -46,7 +46,7 @@ struct ggml_tensor * make_attention(struct draw * d) {
 
 struct ggml_tensor * make_lightning_indexer(struct draw * d) {
     const int64_t n = draw_row(d, 2, false), heads = draw_size(d, 5), tokens = draw_size(d, 6);
-    const int64_t keys = draw_size(d, 12), sequences = draw_size(d, 2);
+    const int64_t keys = draw_size(d, 12), sequences = draw_size(d, 4);
     struct ggml_tensor * q = draw_source(d, 0, (const int64_t[]){ n, heads, tokens, sequences });
     struct ggml_tensor * k = draw_source(d, 1, (const int64_t[]){ n, 1, keys, sequences });
     struct ggml_tensor * weights = draw_source(d, 2, (const int64_t[]){ heads, tokens, 1, sequences });

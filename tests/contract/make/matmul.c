@@ -4,7 +4,7 @@
 
 struct ggml_tensor * make_mul_mat(struct draw * d) {
     const int64_t k = draw_row(d, 2, false);
-    const int64_t b2 = draw_size(d, 3), b3 = draw_size(d, 2), n = draw_size(d, k > 200 ? 6 : 20);
+    const int64_t b2 = draw_size(d, 4), b3 = draw_size(d, 4), n = draw_size(d, k > 200 ? 6 : 20);
     const int64_t ne_a[] = { k, draw_size(d, k > 200 ? 6 : 24), draw_divisor(d, b2), draw_divisor(d, b3) };
     struct ggml_tensor * a = draw_source(d, 0, ne_a);
     struct ggml_tensor * b = draw_source(d, 1, (const int64_t[]){ k, n, b2, b3 });
@@ -45,7 +45,7 @@ struct ggml_tensor * make_mul_mat_id(struct draw * d) {
 }
 
 struct ggml_tensor * make_out_prod(struct draw * d) {
-    const int64_t c = draw_size(d, 20), b2 = draw_size(d, 3), b3 = draw_size(d, 2);
+    const int64_t c = draw_size(d, 20), b2 = draw_size(d, 4), b3 = draw_size(d, 4);
     const bool repeats = d->types[0] == GGML_TYPE_F32;
     const int64_t ne_a[] = { draw_row(d, 1, false), c, repeats ? draw_divisor(d, b2) : b2,
                              repeats ? draw_divisor(d, b3) : b3 };

@@ -79,7 +79,7 @@ struct ggml_tensor * make_gated_linear_attn(struct draw * d) {
 
 struct ggml_tensor * make_gated_delta_net(struct draw * d) {
     const int64_t n = draw_size(d, 18), heads = draw_size(d, 4), tokens = draw_size(d, 5),
-                  b = draw_size(d, 2);
+                  b = draw_size(d, 4);
     const int64_t slots = 1 + draw_below(d, tokens + 2 > 3 ? 3 : 1);
     struct ggml_tensor * q = source(d, 0, n, draw_divisor(d, heads), tokens, draw_divisor(d, b));
     const int64_t ne_k[] = { n, draw_divisor(d, heads), tokens, draw_divisor(d, b) };

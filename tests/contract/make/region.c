@@ -22,7 +22,8 @@ struct ggml_tensor * make_region(struct draw * d) {
         offset += (size_t) draw_below(d, ne[i] - part[i] + 1) * nb[i];
     }
     struct ggml_tensor * b = draw_source(d, 1, part);
-    if (!in_place && draw_chance(d, 8)) nb[1] = nb[0] * (size_t) (1 + draw_below(d, 8)); // rows may overlap
+    if (!in_place && draw_chance(d, 4)) // rows may overlap
+        nb[1 + draw_below(d, 3)] = nb[0] * (size_t) (1 + draw_below(d, 8));
     if (d->op == GGML_OP_ACC)
         return (in_place ? ggml_acc_inplace : ggml_acc)(d->ctx, a, b, nb[1], nb[2], nb[3], offset);
     return (in_place ? ggml_set_inplace : ggml_set)(d->ctx, a, b, nb[1], nb[2], nb[3], offset);

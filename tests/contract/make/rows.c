@@ -17,7 +17,7 @@ struct ggml_tensor * make_get_rows_back(struct draw * d) {
 }
 
 struct ggml_tensor * make_set_rows(struct draw * d) {
-    const int64_t n = draw_size(d, 4), matrices = draw_size(d, 3), batches = draw_size(d, 2);
+    const int64_t n = draw_size(d, 4), matrices = draw_size(d, 4), batches = draw_size(d, 4);
     const int64_t ne[] = { draw_row(d, 1, true), n + 1 + draw_below(d, 3), matrices, batches };
     const int64_t ne_index[] = { n, draw_divisor(d, matrices), draw_divisor(d, batches), 1 };
     struct ggml_tensor * rows = draw_source(d, 0, (const int64_t[]){ ne[0], n, matrices, batches });
