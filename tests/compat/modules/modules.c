@@ -179,6 +179,18 @@ static void one_library_serves_all_levels(void ** state) {
     ggml_backend_unload(reg);
 }
 
+// The folder that was named when the library was built comes before those of the program and of work.
+static void installed_libraries_come_first(void ** state) {
+    (void) state;
+    ggml_backend_load_all();
+    ggml_backend_reg_t reg = ggml_backend_reg_by_name("CPU");
+    assert_int_equal(ggml_backend_reg_count(), 1);
+    Dl_info info;
+    assert_true(dladdr((const void *) reg, &info) != 0);
+    assert_contains(info.dli_fname, MODULES "plain/libggml-cpu.so");
+    ggml_backend_unload(reg);
+}
+
 static void another_release_is_refused(void ** state) {
     (void) state;
     assert_null(ggml_backend_load(MODULES "foreign/libggml-cpu.so"));
@@ -315,6 +327,7 @@ int main(void) {
         cmocka_unit_test(each_variant_computes_or_refuses),
         cmocka_unit_test(the_highest_that_runs_is_taken),
         cmocka_unit_test(one_library_serves_all_levels),
+        cmocka_unit_test(installed_libraries_come_first),
         cmocka_unit_test(another_release_is_refused),
         cmocka_unit_test(variants_do_not_disturb_each_other),
         cmocka_unit_test(functions_are_found_by_name),
