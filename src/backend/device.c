@@ -43,15 +43,27 @@ ggml_backend_reg_t ggml_backend_dev_backend_reg(ggml_backend_dev_t device) {
     return device ? device->reg : NULL;
 }
 
+// What every call relies on.
+static bool is_complete(ggml_backend_t backend) {
+    return backend->iface.get_name && backend->iface.free && backend->iface.graph_compute && backend->device;
+}
+
 ggml_backend_t ggml_backend_dev_init(ggml_backend_dev_t device, const char * params) {
     if (!check_device(__func__, device)) return NULL;
+    const char * name = ggml_backend_dev_name(device);
     ggml_backend_t backend = device->iface.init_backend(device, params);
-    if (backend && !tn_use_begin(device->reg, TN_USE_BACKEND, backend)) {
-        ggml_backend_free(backend);
-        backend = NULL;
+    if (!backend) {
+        tn_iface_refuse(__func__, "device %s cannot be started", name);
+        return NULL;
     }
-    if (!backend) tn_iface_refuse(__func__, "device %s cannot be started", ggml_backend_dev_name(device));
-    return backend;
+    const bool complete = is_complete(backend);
+    if (complete && tn_use_begin(device->reg, TN_USE_BACKEND, backend)) return backend;
+    if (backend->iface.free) backend->iface.free(backend);
+    tn_iface_refuse(__func__,
+                    complete ? "no memory to note the back end of device %s"
+                             : "device %s: its back end has no device, or its table lacks a function",
+                    name);
+    return NULL;
 }
 
 ggml_backend_buffer_type_t ggml_backend_dev_buffer_type(ggml_backend_dev_t device) {
@@ -92,20 +104,21 @@ bool ggml_backend_dev_offload_op(ggml_backend_dev_t device, const struct ggml_te
 // ---- events ---------------------------------------------------------------------------------------------
 
 ggml_backend_event_t ggml_backend_event_new(ggml_backend_dev_t device) {
-    ggml_backend_event_t event = device && device->iface.event_new ? device->iface.event_new(device) : NULL;
+    const bool has_events = device && device->iface.event_new && device->iface.event_free;
+    ggml_backend_event_t event = has_events ? device->iface.event_new(device) : NULL;
     if (!event || tn_use_begin(device->reg, TN_USE_EVENT, event)) return event;
     ggml_backend_event_free(event);
     return NULL;
 }
 
 void ggml_backend_event_free(ggml_backend_event_t event) {
-    if (!event || !event->device->iface.event_free) return;
+    if (!event || !event->device || !event->device->iface.event_free) return;
     tn_use_end(event);
     event->device->iface.event_free(event->device, event);
 }
 
 void ggml_backend_event_synchronize(ggml_backend_event_t event) {
-    if (event && event->device->iface.event_synchronize) {
+    if (event && event->device && event->device->iface.event_synchronize) {
         event->device->iface.event_synchronize(event->device, event);
     } else {
         tn_iface_refuse(__func__, event ? "the device cannot wait for events" : "the event is NULL");

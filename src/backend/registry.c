@@ -3,6 +3,8 @@
 // first question.
 #include "backend/registry.h"
 
+#include <stdatomic.h>
+
 #include "backend/iface.h"
 #include "base/array.h"
 #include "base/str.h"
@@ -14,10 +16,11 @@
 
 static struct {
     struct tn_mutex mutex;
-    struct tn_once once;
+    struct tn_mutex building; // while the built-in families are entered
+    _Atomic bool built;
     TN_ARRAY(ggml_backend_reg_t) regs;
     TN_ARRAY(ggml_backend_dev_t) devices;
-} registry = { .mutex = TN_MUTEX_INIT, .once = TN_ONCE_INIT };
+} registry = { .mutex = TN_MUTEX_INIT, .building = TN_MUTEX_INIT };
 
 // Whoever still asks afterwards finds empty lists.
 static TN_AT_UNLOAD void forget_all(void) {
@@ -27,7 +30,7 @@ static TN_AT_UNLOAD void forget_all(void) {
     tn_mutex_unlock(&registry.mutex);
 }
 
-// ---- adding; with the mutex held ------------------------------------------------------------------------
+// ---- adding and taking out ------------------------------------------------------------------------------
 
 static bool has_reg(ggml_backend_reg_t reg) {
     for (size_t i = 0; i < registry.regs.count; i++) {
@@ -43,17 +46,8 @@ static bool has_device(ggml_backend_dev_t device) {
     return false;
 }
 
-static void add_device(ggml_backend_dev_t device) {
-    if (has_device(device)) return;
-    if (!TN_ARRAY_RESERVE(&registry.devices, 1, TN_MEM_OBJECT)) {
-        tn_iface_refuse("ggml_backend_device_register", "no memory to list a device");
-        return;
-    }
-    registry.devices.items[registry.devices.count++] = device;
-}
-
-// Each at its time: with the mutex free, so that a family may ask the registry itself. *is_new: it was
-// not there.
+// Each at its time: with the mutex free, so that a family may ask the registry itself. *is_new: it was not
+// there.
 static bool enter_reg(ggml_backend_reg_t reg, bool * is_new) {
     tn_mutex_lock(&registry.mutex);
     *is_new = !has_reg(reg);
@@ -63,10 +57,31 @@ static bool enter_reg(ggml_backend_reg_t reg, bool * is_new) {
     return room || tn_iface_refuse("ggml_backend_register", "no memory to list a family");
 }
 
-static void enter_device(ggml_backend_dev_t device) {
+static bool enter_device(ggml_backend_dev_t device) {
     tn_mutex_lock(&registry.mutex);
-    add_device(device);
+    const bool known = has_device(device);
+    const bool room = known || TN_ARRAY_RESERVE(&registry.devices, 1, TN_MEM_OBJECT);
+    if (!known && room) registry.devices.items[registry.devices.count++] = device;
     tn_mutex_unlock(&registry.mutex);
+    return room || tn_iface_refuse("ggml_backend_device_register", "no memory to list a device");
+}
+
+// The order of those that stay is kept.
+static bool take_out(ggml_backend_reg_t reg) {
+    tn_mutex_lock(&registry.mutex);
+    size_t n_regs = 0, n_devices = 0;
+    for (size_t i = 0; i < registry.regs.count; i++) {
+        if (registry.regs.items[i] != reg) registry.regs.items[n_regs++] = registry.regs.items[i];
+    }
+    const bool found = n_regs < registry.regs.count;
+    for (size_t i = 0; i < registry.devices.count; i++) {
+        ggml_backend_dev_t device = registry.devices.items[i];
+        if (!found || device->reg != reg) registry.devices.items[n_devices++] = device;
+    }
+    registry.regs.count = n_regs;
+    registry.devices.count = n_devices;
+    tn_mutex_unlock(&registry.mutex);
+    return found;
 }
 
 // ---- tables that are complete ---------------------------------------------------------------------------
@@ -93,26 +108,42 @@ static bool check_reg(ggml_backend_reg_t reg) {
     return reg->iface.get_name(reg) || tn_iface_refuse(function, "the family has no name");
 }
 
+// All of it or, without memory, nothing. A device that is not right is passed over.
 static bool enter_family(ggml_backend_reg_t reg) {
     bool is_new;
     if (!check_reg(reg) || !enter_reg(reg, &is_new)) return false;
     const size_t n = is_new ? ggml_backend_reg_dev_count(reg) : 0;
     for (size_t i = 0; i < n; i++) {
         ggml_backend_dev_t device = ggml_backend_reg_dev_get(reg, i);
-        if (check_device(device)) enter_device(device);
+        if (!check_device(device) || enter_device(device)) continue;
+        take_out(reg);
+        return false;
     }
     return true;
 }
 
+// At the first question; again at the next one if there was no memory.
 static void enter_built_in(void) {
-#define TN_ROW(name) enter_family(ggml_backend_##name##_reg());
+    if (registry.built) return;
+    tn_mutex_lock(&registry.building);
+    bool all = true;
+    if (!registry.built) {
+#define TN_ROW(name) all = enter_family(ggml_backend_##name##_reg()) && all;
 #include "backend/backends.def"
 #undef TN_ROW
+    }
+    registry.built = all;
+    tn_mutex_unlock(&registry.building);
 }
 
 bool tn_registry_add(ggml_backend_reg_t reg) {
-    tn_once(&registry.once, enter_built_in);
+    enter_built_in();
     return enter_family(reg);
+}
+
+bool tn_registry_remove(ggml_backend_reg_t reg) {
+    enter_built_in();
+    return take_out(reg);
 }
 
 void ggml_backend_register(ggml_backend_reg_t reg) {
@@ -120,35 +151,14 @@ void ggml_backend_register(ggml_backend_reg_t reg) {
 }
 
 void ggml_backend_device_register(ggml_backend_dev_t device) {
-    tn_once(&registry.once, enter_built_in);
+    enter_built_in();
     if (check_device(device)) enter_device(device);
-}
-
-// ---- taking out -----------------------------------------------------------------------------------------
-
-// The order of those that stay is kept.
-bool tn_registry_remove(ggml_backend_reg_t reg) {
-    tn_once(&registry.once, enter_built_in);
-    tn_mutex_lock(&registry.mutex);
-    size_t n_regs = 0, n_devices = 0;
-    for (size_t i = 0; i < registry.regs.count; i++) {
-        if (registry.regs.items[i] != reg) registry.regs.items[n_regs++] = registry.regs.items[i];
-    }
-    const bool found = n_regs < registry.regs.count;
-    for (size_t i = 0; i < registry.devices.count; i++) {
-        ggml_backend_dev_t device = registry.devices.items[i];
-        if (!found || device->reg != reg) registry.devices.items[n_devices++] = device;
-    }
-    registry.regs.count = n_regs;
-    registry.devices.count = n_devices;
-    tn_mutex_unlock(&registry.mutex);
-    return found;
 }
 
 // ---- asking ---------------------------------------------------------------------------------------------
 
 size_t ggml_backend_reg_count(void) {
-    tn_once(&registry.once, enter_built_in);
+    enter_built_in();
     tn_mutex_lock(&registry.mutex);
     const size_t count = registry.regs.count;
     tn_mutex_unlock(&registry.mutex);
@@ -156,7 +166,7 @@ size_t ggml_backend_reg_count(void) {
 }
 
 ggml_backend_reg_t ggml_backend_reg_get(size_t index) {
-    tn_once(&registry.once, enter_built_in);
+    enter_built_in();
     tn_mutex_lock(&registry.mutex);
     ggml_backend_reg_t reg = index < registry.regs.count ? registry.regs.items[index] : NULL;
     tn_mutex_unlock(&registry.mutex);
@@ -164,7 +174,7 @@ ggml_backend_reg_t ggml_backend_reg_get(size_t index) {
 }
 
 size_t ggml_backend_dev_count(void) {
-    tn_once(&registry.once, enter_built_in);
+    enter_built_in();
     tn_mutex_lock(&registry.mutex);
     const size_t count = registry.devices.count;
     tn_mutex_unlock(&registry.mutex);
@@ -172,7 +182,7 @@ size_t ggml_backend_dev_count(void) {
 }
 
 ggml_backend_dev_t ggml_backend_dev_get(size_t index) {
-    tn_once(&registry.once, enter_built_in);
+    enter_built_in();
     tn_mutex_lock(&registry.mutex);
     ggml_backend_dev_t device = index < registry.devices.count ? registry.devices.items[index] : NULL;
     tn_mutex_unlock(&registry.mutex);

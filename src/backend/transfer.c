@@ -39,11 +39,29 @@ static bool in_memory(const struct ggml_tensor * t) {
     return t->data || ggml_nbytes(t) == 0 || tn_refuse("'%s' has no memory", t->name);
 }
 
+// Some memory takes data and does not give it back, repacked weights for one; empty buffers have no
+// functions.
+static bool writable(const struct ggml_tensor * t) {
+    ggml_backend_buffer_t buffer = tn_iface_buffer_of(t);
+    return buffer->iface.set_tensor ||
+           tn_refuse("'%s': %s memory cannot be written", t->name, ggml_backend_buffer_name(buffer));
+}
+
+static bool readable(const struct ggml_tensor * t) {
+    ggml_backend_buffer_t buffer = tn_iface_buffer_of(t);
+    return buffer->iface.get_tensor ||
+           tn_refuse("'%s': %s memory cannot be read back", t->name, ggml_backend_buffer_name(buffer));
+}
+
+static bool allow(const char * function, bool ok) {
+    return ok || tn_iface_refuse(function, "%s", tn_error_text());
+}
+
 // false also where there is nothing to do. `data` is the caller's memory, a non-NULL one where it has none.
 static bool check(const char * function, const struct ggml_tensor * t, const void * data, struct pieces p) {
     if (nothing_to_do(p) || !tn_iface_check_tensor(function, t)) return false;
     if (!data) return tn_iface_refuse(function, "the memory for '%s' is NULL", t->name);
-    return (in_memory(t) && inside(t, p)) || tn_iface_refuse(function, "%s", tn_error_text());
+    return allow(function, in_memory(t) && inside(t, p));
 }
 
 // ---- blocking -------------------------------------------------------------------------------------------
@@ -51,7 +69,7 @@ static bool check(const char * function, const struct ggml_tensor * t, const voi
 void ggml_backend_tensor_set_2d(struct ggml_tensor * tensor, const void * data, size_t offset, size_t size,
                                 size_t n_copies, size_t stride_tensor, size_t stride_data) {
     const struct pieces p = { offset, size, n_copies, stride_tensor };
-    if (!check(__func__, tensor, data, p)) return;
+    if (!check(__func__, tensor, data, p) || !allow(__func__, writable(tensor))) return;
     ggml_backend_buffer_t buffer = tn_iface_buffer_of(tensor);
     if (n_copies > 1 && buffer->iface.set_tensor_2d) {
         buffer->iface.set_tensor_2d(buffer, tensor, data, offset, size, n_copies, stride_tensor, stride_data);
@@ -66,7 +84,7 @@ void ggml_backend_tensor_set_2d(struct ggml_tensor * tensor, const void * data, 
 void ggml_backend_tensor_get_2d(const struct ggml_tensor * tensor, void * data, size_t offset, size_t size,
                                 size_t n_copies, size_t stride_tensor, size_t stride_data) {
     const struct pieces p = { offset, size, n_copies, stride_tensor };
-    if (!check(__func__, tensor, data, p)) return;
+    if (!check(__func__, tensor, data, p) || !allow(__func__, readable(tensor))) return;
     ggml_backend_buffer_t buffer = tn_iface_buffer_of(tensor);
     if (n_copies > 1 && buffer->iface.get_tensor_2d) {
         buffer->iface.get_tensor_2d(buffer, tensor, data, offset, size, n_copies, stride_tensor, stride_data);
@@ -80,14 +98,14 @@ void ggml_backend_tensor_get_2d(const struct ggml_tensor * tensor, void * data, 
 
 void ggml_backend_tensor_set(struct ggml_tensor * tensor, const void * data, size_t offset, size_t size) {
     const struct pieces p = { offset, size, 1, 0 };
-    if (!check(__func__, tensor, data, p)) return;
+    if (!check(__func__, tensor, data, p) || !allow(__func__, writable(tensor))) return;
     ggml_backend_buffer_t buffer = tn_iface_buffer_of(tensor);
     buffer->iface.set_tensor(buffer, tensor, data, offset, size);
 }
 
 void ggml_backend_tensor_get(const struct ggml_tensor * tensor, void * data, size_t offset, size_t size) {
     const struct pieces p = { offset, size, 1, 0 };
-    if (!check(__func__, tensor, data, p)) return;
+    if (!check(__func__, tensor, data, p) || !allow(__func__, readable(tensor))) return;
     ggml_backend_buffer_t buffer = tn_iface_buffer_of(tensor);
     buffer->iface.get_tensor(buffer, tensor, data, offset, size);
 }
@@ -174,6 +192,7 @@ void ggml_backend_tensor_get_2d_async(ggml_backend_t backend, const struct ggml_
 enum { BOUNCE_SIZE = 4 << 20 };
 
 static bool copy_through_host(const struct ggml_tensor * src, struct ggml_tensor * dst) {
+    if (!readable(src) || !writable(dst)) return false;
     const size_t bytes = ggml_nbytes(src), piece = tn_min_size(bytes, BOUNCE_SIZE);
     void * bounce = tn_mem_alloc(piece, TN_MEM_WORK);
     if (!bounce) return false;
@@ -202,8 +221,7 @@ static bool same_layout(const struct ggml_tensor * a, const struct ggml_tensor *
 static bool check_copy(const char * function, const struct ggml_tensor * src,
                        const struct ggml_tensor * dst) {
     if (!tn_iface_check_tensor(function, src) || !tn_iface_check_tensor(function, dst)) return false;
-    return (same_layout(src, dst) && in_memory(src) && in_memory(dst)) ||
-           tn_iface_refuse(function, "%s", tn_error_text());
+    return allow(function, same_layout(src, dst) && in_memory(src) && in_memory(dst));
 }
 
 static bool nothing_to_copy(const struct ggml_tensor * src, const struct ggml_tensor * dst) {
@@ -214,8 +232,10 @@ bool tn_transfer_copy(const char * function, const struct ggml_tensor * src, str
     if (!check_copy(function, src, dst)) return false;
     if (nothing_to_copy(src, dst)) return true;
     if (ggml_backend_buffer_is_host(tn_iface_buffer_of(src))) {
+        if (!allow(function, writable(dst))) return false;
         ggml_backend_tensor_set(dst, src->data, 0, ggml_nbytes(src));
     } else if (ggml_backend_buffer_is_host(tn_iface_buffer_of(dst))) {
+        if (!allow(function, readable(src))) return false;
         ggml_backend_tensor_get(src, dst->data, 0, ggml_nbytes(src));
     } else if (!ggml_backend_buffer_copy_tensor(src, dst) && !copy_through_host(src, dst)) {
         return tn_iface_refuse(function, "'%s' is not copied: %s", src->name, tn_error_text());

@@ -2,6 +2,7 @@
 // backend/backend.c and device.c: each call reaches its function, and what is missing is refused.
 #include "unit/fake_device.h"
 
+#include "ggml-alloc.h"
 #include "ggml-ext.h"
 
 struct fixture {
@@ -120,6 +121,84 @@ static void a_back_end_answers(void ** state) {
     ggml_backend_free(NULL);
 }
 
+// ---- devices that promise more than they have -------------------------------------------------------------
+
+static ggml_backend_t broken; // what a_broken_start() gives
+
+static ggml_backend_t a_broken_start(ggml_backend_dev_t dev, const char * params) {
+    ggml_backend_t backend = fake_start(dev, NULL);
+    if (strcmp(params, "no name") == 0) backend->iface.get_name = NULL;
+    if (strcmp(params, "no compute") == 0) backend->iface.graph_compute = NULL;
+    if (strcmp(params, "no device") == 0) backend->device = NULL;
+    if (strcmp(params, "no free") == 0) backend->iface.free = NULL;
+    broken = backend;
+    return backend;
+}
+
+static void back_ends_with_holes_are_refused(void ** state) {
+    struct fixture * f = *state;
+    static const char * const faults[] = { "no name", "no compute", "no device", "no free" };
+    f->fake.device.iface.init_backend = a_broken_start;
+    for (int i = 0; i < 4; i++) {
+        assert_null(ggml_backend_dev_init(&f->fake.device, faults[i]));
+        assert_contains(ggml_ext_last_error(),
+                        "device Fake0: its back end has no device, or its table lacks");
+    }
+    free(broken); // the last one, which nothing frees
+    ggml_backend_t good = ggml_backend_dev_init(&f->fake.device, "");
+    assert_non_null(good);
+    ggml_backend_free(good);
+}
+
+static ggml_backend_event_t an_event_of_nobody(ggml_backend_dev_t dev) {
+    (void) dev;
+    return calloc(1, sizeof(struct ggml_backend_event));
+}
+
+static void events_without_a_device_do_no_harm(void ** state) {
+    struct fixture * f = *state;
+    f->fake.device.iface.event_new = an_event_of_nobody;
+    ggml_backend_event_t event = ggml_backend_event_new(&f->fake.device);
+    ggml_backend_event_synchronize(event);
+    assert_contains(ggml_ext_last_error(), "cannot wait for events");
+    ggml_backend_event_free(event);
+    free(event);
+    f->fake.device.iface.event_free = NULL; // nobody could free them
+    assert_null(ggml_backend_event_new(&f->fake.device));
+}
+
+static ggml_backend_buffer_type_t no_type(ggml_backend_dev_t dev) {
+    (void) dev;
+    return NULL;
+}
+
+static void a_device_without_memory(void ** state) {
+    struct fixture * f = *state;
+    f->fake.device.iface.get_buffer_type = no_type;
+    assert_null(ggml_backend_get_default_buffer_type(f->backend));
+    assert_null(ggml_backend_alloc_buffer(f->backend, 16));
+    assert_contains(ggml_ext_last_error(), "the buffer type is NULL");
+    assert_int_equal(ggml_backend_get_alignment(f->backend), 1);
+    assert_null(ggml_backend_alloc_ctx_tensors(f->ctx, f->backend));
+    f->fake.device.iface.get_buffer_type = fake_buffer_type;
+}
+
+static bool wants_sums(ggml_backend_dev_t dev, const struct ggml_tensor * node) {
+    (void) dev;
+    return node->op == GGML_OP_ADD && ggml_nelements(node) >= 4;
+}
+
+static void offload_is_the_devices_wish(void ** state) {
+    struct fixture * f = *state;
+    f->fake.device.iface.offload_op = wants_sums;
+    assert_true(ggml_backend_dev_offload_op(&f->fake.device, f->sum));
+    assert_true(ggml_backend_offload_op(f->backend, f->sum));
+    assert_false(ggml_backend_offload_op(f->backend, f->sum->src[0]));
+    assert_false(ggml_backend_offload_op(f->backend, NULL));
+    assert_false(ggml_backend_offload_op(NULL, f->sum));
+    assert_false(ggml_backend_dev_offload_op(NULL, f->sum));
+}
+
 static void a_graph_is_computed_and_waited_for(void ** state) {
     struct fixture * f = *state;
     assert_int_equal(ggml_backend_graph_compute_async(f->backend, f->graph), GGML_STATUS_SUCCESS);
@@ -190,6 +269,10 @@ int main(void) {
         TEST(null_devices_are_refused),
         TEST(a_registry_entry_answers),
         TEST(a_back_end_answers),
+        TEST(back_ends_with_holes_are_refused),
+        TEST(events_without_a_device_do_no_harm),
+        TEST(a_device_without_memory),
+        TEST(offload_is_the_devices_wish),
         TEST(a_graph_is_computed_and_waited_for),
         TEST(a_refused_graph_is_not_computed),
         TEST(plans_that_do_not_exist),

@@ -275,6 +275,24 @@ static void a_refused_tensor_is_not_placed(void ** state) {
     ggml_backend_buffer_free(b);
 }
 
+static void a_buffer_is_asked_to_prepare_a_tensor(void ** state) {
+    struct fixture * f = *state;
+    ggml_backend_buffer_t b = ggml_backend_buft_alloc_buffer(&f->fake.type, 128);
+    struct ggml_tensor * t = ggml_new_tensor_1d(f->ctx, GGML_TYPE_F32, 16);
+    t->buffer = b;
+    assert_int_equal(ggml_backend_buffer_init_tensor(b, t), GGML_STATUS_SUCCESS);
+    assert_int_equal(f->fake.n_init, 1);
+    f->fake.fail_init = 1;
+    assert_int_equal(ggml_backend_buffer_init_tensor(b, t), GGML_STATUS_ALLOC_FAILED);
+    b->iface.init_tensor = NULL; // nothing to prepare
+    assert_int_equal(ggml_backend_buffer_init_tensor(b, t), GGML_STATUS_SUCCESS);
+    assert_int_equal(ggml_backend_buffer_init_tensor(NULL, t), GGML_STATUS_FAILED);
+    assert_contains(ggml_ext_last_error(), "is NULL");
+    assert_int_equal(ggml_backend_buffer_init_tensor(b, NULL), GGML_STATUS_FAILED);
+    assert_int_equal(f->fake.n_init, 2);
+    ggml_backend_buffer_free(b);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void) {
@@ -293,6 +311,7 @@ int main(void) {
         TEST(a_view_follows_its_base),
         TEST(a_tensor_that_the_buffer_refuses_stays_as_it_was),
         TEST(a_refused_tensor_is_not_placed),
+        TEST(a_buffer_is_asked_to_prepare_a_tensor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

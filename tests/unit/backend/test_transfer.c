@@ -222,6 +222,55 @@ static void copies_that_are_refused(void ** state) {
     assert_int_equal(f->b.n_set, 0);
 }
 
+static void the_destination_is_asked_whether_it_copies(void ** state) {
+    struct fixture * f = *state;
+    float x[32], y[32];
+    for (int i = 0; i < 32; i++)
+        x[i] = (float) (7 * i);
+    ggml_backend_tensor_set(f->on_a, x, 0, 128);
+    assert_true(ggml_backend_buffer_copy_tensor(f->on_a, f->on_b));
+    ggml_backend_tensor_get(f->on_b, y, 0, 128);
+    assert_memory_equal(x, y, 128);
+    f->b.copies = false;
+    assert_false(ggml_backend_buffer_copy_tensor(f->on_a, f->on_b));
+    f->buffer_b->iface.cpy_tensor = NULL;
+    assert_false(ggml_backend_buffer_copy_tensor(f->on_a, f->on_b));
+    assert_int_equal(f->b.n_copy, 2);
+    assert_int_equal(f->a.n_copy, 0);
+    assert_false(ggml_backend_buffer_copy_tensor(f->on_a, f->nowhere));
+    assert_false(ggml_backend_buffer_copy_tensor(NULL, f->on_b));
+    assert_contains(ggml_ext_last_error(), "NULL");
+    assert_false(ggml_backend_buffer_copy_tensor(f->on_a, NULL));
+}
+
+// Memory of repacked weights, for one, takes data and does not give it back.
+static void memory_in_one_direction(void ** state) {
+    struct fixture * f = *state;
+    float x[32] = { 1 };
+    f->buffer_a->iface.get_tensor = NULL;
+    f->buffer_a->iface.get_tensor_2d = NULL;
+    f->b.copies = false;
+    f->buffer_b->iface.set_tensor = NULL;
+    f->buffer_b->iface.memset_tensor = NULL;
+    ggml_set_name(f->on_a, "weights");
+    ggml_backend_tensor_set(f->on_a, x, 0, 128);
+    assert_int_equal(f->a.n_set, 1);
+#define REFUSED_AS(call, text)                                                                               \
+    do {                                                                                                     \
+        call;                                                                                                \
+        assert_contains(ggml_ext_last_error(), text);                                                        \
+        assert_int_equal(f->a.n_get + f->b.n_set + f->a.n_set, 1);                                           \
+    } while (0)
+    REFUSED_AS(ggml_backend_tensor_get(f->on_a, x, 0, 128), "'weights': Fake memory cannot be read back");
+    REFUSED_AS(ggml_backend_tensor_get_2d(f->on_a, x, 0, 8, 2, 16, 8), "tensor_get_2d: 'weights'");
+    REFUSED_AS(ggml_backend_tensor_copy(f->on_a, f->on_host), "cannot be read back");
+    REFUSED_AS(ggml_backend_tensor_copy(f->on_a, f->on_b), "cannot be read back");
+    REFUSED_AS(ggml_backend_tensor_set(f->on_b, x, 0, 128), "cannot be written");
+    REFUSED_AS(ggml_backend_tensor_set_2d(f->on_b, x, 0, 8, 2, 16, 8), "cannot be written");
+    REFUSED_AS(ggml_backend_tensor_memset(f->on_b, 1, 0, 128), "cannot be filled");
+    REFUSED_AS(ggml_backend_tensor_copy(f->on_host, f->on_b), "cannot be written");
+}
+
 static void queued_copies(void ** state) {
     struct fixture * f = *state;
     float x[32], y[32];
@@ -278,6 +327,8 @@ int main(void) {
         TEST(otherwise_the_caller_waits),
         TEST(copies_take_the_shortest_way),
         TEST(copies_that_are_refused),
+        TEST(the_destination_is_asked_whether_it_copies),
+        TEST(memory_in_one_direction),
         TEST(queued_copies),
         TEST(large_copies_go_piece_by_piece),
     };

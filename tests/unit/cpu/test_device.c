@@ -2,6 +2,7 @@
 // Registry entry, device and back end: descriptions, settings, prepared graphs, host memory only.
 #include "harness.h"
 
+#include "ggml-alloc.h"
 #include "ggml-backend-impl.h"
 #include "ggml-cpu.h"
 #include "ggml-ext.h"
@@ -231,10 +232,46 @@ static void sizes_beyond_any_memory(void ** state) {
     free_program(&p);
 }
 
+// Memory of the program, a mapped file for one, becomes a buffer in which tensors are computed with.
+static void memory_of_the_program(void ** state) {
+    (void) state;
+    static _Alignas(64) float memory[256 + 1];
+    ggml_backend_dev_t dev = ggml_backend_reg_dev_get(ggml_backend_cpu_reg(), 0);
+    for (int i = 0; i < 256; i++)
+        memory[i] = 0.25f;
+    ggml_backend_buffer_t b = ggml_backend_dev_buffer_from_host_ptr(dev, memory, 1024, 8); // 8: ignored
+    assert_ptr_equal(ggml_backend_buffer_get_base(b), memory);
+    assert_int_equal(ggml_backend_buffer_get_size(b), 1024);
+    assert_string_equal(ggml_backend_buffer_name(b), "CPU_Mapped");
+    assert_true(ggml_backend_dev_supports_buft(dev, ggml_backend_buffer_get_type(b)));
+    struct ggml_context * ctx = ggml_init((struct ggml_init_params){ 1 << 20, NULL, true });
+    struct ggml_tensor * a = ggml_new_tensor_2d(ctx, GGML_TYPE_F32, 16, 16);
+    assert_int_equal(ggml_backend_tensor_alloc(b, a, memory), GGML_STATUS_SUCCESS);
+    struct ggml_tensor * y = ggml_mul_mat(ctx, a, a);
+    struct ggml_cgraph * g = ggml_new_graph(ctx);
+    ggml_build_forward_expand(g, y);
+    ggml_backend_t backend = ggml_backend_dev_init(dev, NULL);
+    ggml_backend_buffer_t results = ggml_backend_alloc_ctx_tensors(ctx, backend);
+    assert_int_equal(ggml_backend_graph_compute(backend, g), GGML_STATUS_SUCCESS);
+    float out[256];
+    ggml_backend_tensor_get(y, out, 0, sizeof(out));
+    for (int i = 0; i < 256; i++)
+        assert_true(out[i] == 1.0f);
+    assert_null(ggml_backend_dev_buffer_from_host_ptr(dev, memory + 1, 64, 0)); // not aligned
+    assert_contains(ggml_ext_last_error(), "device CPU makes no buffer of the 64 bytes");
+    assert_null(ggml_backend_dev_buffer_from_host_ptr(dev, NULL, 64, 0));
+    ggml_backend_buffer_free(results);
+    ggml_backend_buffer_free(b);
+    assert_true(memory[255] == 0.25f);
+    ggml_backend_free(backend);
+    ggml_free(ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(descriptions),
         cmocka_unit_test(functions_by_name),
+        cmocka_unit_test(memory_of_the_program),
         cmocka_unit_test(settings),
         cmocka_unit_test(a_pool_of_the_application),
         cmocka_unit_test(prepared_graphs),
