@@ -132,11 +132,21 @@ static bool build_step(struct dit * m) {
     ggml_set_output(m->out_velocity);
     m->step_graph = ggml_new_graph_custom(ctx, n_tensors, false);
     ggml_build_forward_expand(m->step_graph, m->out_velocity);
-    m->step_memory = ggml_gallocr_new(ggml_backend_get_default_buffer_type(m->backend));
-    return m->step_memory && ggml_gallocr_alloc_graph(m->step_memory, m->step_graph);
+    return true;
 }
 
-bool dit_load(struct dit * m, const char * path, int n_threads) {
+static bool plan_step(struct dit * m) {
+    m->condition = malloc(sizeof(float) * BATCH * (size_t) m->dim);
+    m->step_memory = ggml_gallocr_new(ggml_backend_get_default_buffer_type(m->backend));
+    return m->condition && m->step_memory && ggml_gallocr_alloc_graph(m->step_memory, m->step_graph);
+}
+
+static bool refuse_graph(const char * path) {
+    complain("%s: the graph cannot be built: %s", path, ggml_ext_last_error());
+    return false;
+}
+
+bool dit_load_unplanned(struct dit * m, const char * path, int n_threads) {
     *m = (struct dit){ .backend = ggml_backend_cpu_init() };
     if (!m->backend) {
         complain("no back end: %s", ggml_ext_last_error());
@@ -144,10 +154,12 @@ bool dit_load(struct dit * m, const char * path, int n_threads) {
     }
     ggml_backend_cpu_set_n_threads(m->backend, n_threads);
     if (!dit_load_weights(m, path)) return false;
-    m->condition = malloc(sizeof(float) * BATCH * (size_t) m->dim);
-    if (m->condition && build_step(m)) return true;
-    complain("%s: the graph cannot be built: %s", path, ggml_ext_last_error());
-    return false;
+    return build_step(m) || refuse_graph(path);
+}
+
+bool dit_load(struct dit * m, const char * path, int n_threads) {
+    if (!dit_load_unplanned(m, path, n_threads)) return false;
+    return plan_step(m) || refuse_graph(path);
 }
 
 void dit_free(struct dit * m) {

@@ -49,6 +49,10 @@ struct dit {
 
 // Opens a model file. false: said on stderr; dit_free is fine then too.
 bool dit_load(struct dit * m, const char * path, int n_threads);
+
+// The same, for those who plan the graph of a step themselves: it gets no memory, and nothing can be drawn.
+bool dit_load_unplanned(struct dit * m, const char * path, int n_threads);
+
 void dit_free(struct dit * m);
 
 // Numbers in a picture: 3 * image * image.

@@ -38,18 +38,6 @@ static void print_help(void) {
          "ending");
 }
 
-static int out_of_range(const char * what, const char * given, const char * range) {
-    return complain("%s is %s, must be %s", what, given, range);
-}
-
-// One option's whole number: EXIT_OK, or a status after a complaint.
-static int take_int(const char * what, const char * text, int64_t lowest, int64_t highest, int64_t * out) {
-    char range[64];
-    if (!parse_int(text, out)) return usage("%s is '%.60s', not a whole number", what, text);
-    snprintf(range, sizeof(range), "%lld to %lld", (long long) lowest, (long long) highest);
-    return *out < lowest || *out > highest ? out_of_range(what, text, range) : EXIT_OK;
-}
-
 static int take_guidance(const char * text, double * out) {
     if (!parse_float(text, out)) return usage("--guidance is '%.60s', not a number", text);
     return *out < 0 || *out > 100 ? out_of_range("--guidance", text, "0 to 100") : EXIT_OK;
@@ -92,22 +80,6 @@ static int parse(struct options * o, int argc, char ** argv) {
     if (optind + 1 < argc) return usage("one text is wanted, '%.60s' is another: quote it", argv[optind + 1]);
     o->prompt = argv[optind];
     return EXIT_OK;
-}
-
-// The model that ships: in the folder from which the program is called, where it is installed, where it was
-// built.
-static const char * find_model(char * path, size_t size) {
-    char self[PATH_MAX];
-    if (access("models/emoji-dit.gguf", R_OK) == 0) return "models/emoji-dit.gguf";
-    const ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    if (n > 0) {
-        self[n] = '\0';
-        char * slash = strrchr(self, '/');
-        if (slash) *slash = '\0';
-        snprintf(path, size, "%s/../share/tenon/models/emoji-dit.gguf", self);
-        if (access(path, R_OK) == 0) return path;
-    }
-    return TENON_MODEL_DIR "/emoji-dit.gguf";
 }
 
 // FILE, or FILE with -1, -2, ... before its ending when there are several.

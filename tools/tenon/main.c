@@ -16,6 +16,7 @@ static const struct {
 } commands[] = {
     { "draw", tenon_draw, "draw a picture from a text" },
     { "import", tenon_import, "turn safetensors and their card into a GGUF file" },
+    { "trace", tenon_trace, "tell which device runs what of a model, and why" },
 };
 
 enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// One-line complaints, and the reading of numbers.
+// One-line complaints, the reading of options, and the model that they leave open.
 #include <errno.h>
+#include <getopt.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ggml.h"
 #include "tenon.h"
@@ -102,4 +104,29 @@ bool is_utf8(const char * text) {
         text += length;
     }
     return true;
+}
+
+int out_of_range(const char * what, const char * given, const char * range) {
+    return complain("%s is %s, must be %s", what, given, range);
+}
+
+int take_int(const char * what, const char * text, int64_t lowest, int64_t highest, int64_t * out) {
+    char range[64];
+    if (!parse_int(text, out)) return usage("%s is '%.60s', not a whole number", what, text);
+    snprintf(range, sizeof(range), "%lld to %lld", (long long) lowest, (long long) highest);
+    return *out < lowest || *out > highest ? out_of_range(what, text, range) : EXIT_OK;
+}
+
+const char * find_model(char * path, size_t size) {
+    char self[PATH_MAX];
+    if (access("models/emoji-dit.gguf", R_OK) == 0) return "models/emoji-dit.gguf";
+    const ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    if (n > 0) {
+        self[n] = '\0';
+        char * slash = strrchr(self, '/');
+        if (slash) *slash = '\0';
+        snprintf(path, size, "%s/../share/tenon/models/emoji-dit.gguf", self);
+        if (access(path, R_OK) == 0) return path;
+    }
+    return TENON_MODEL_DIR "/emoji-dit.gguf";
 }

@@ -13,6 +13,7 @@ enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 int tenon_draw(int argc, char ** argv);
 int tenon_import(int argc, char ** argv);
+int tenon_trace(int argc, char ** argv);
 
 // One line "tenon: ..." on stderr. complain returns EXIT_FAILED, usage EXIT_USAGE with a hint at --help.
 int complain(const char * fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -23,6 +24,14 @@ bool parse_int(const char * text, int64_t * out);
 bool parse_float(const char * text, double * out);
 
 double seconds_now(void);
+
+// One option's whole number: EXIT_OK, or a status after a complaint.
+int take_int(const char * what, const char * text, int64_t lowest, int64_t highest, int64_t * out);
+int out_of_range(const char * what, const char * given, const char * range);
+
+// The model that ships: in the folder from which the program is called, where it is installed, where it was
+// built. The path is in `path`, or lives for ever.
+const char * find_model(char * path, size_t size);
 
 // Is there "--help" or "-h" among the options?
 bool wants_help(int argc, char ** argv);

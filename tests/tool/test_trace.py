@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+"""`tenon trace` from outside: who runs what, who refused, what is copied; as text and as JSON."""
+import json
+import re
+import unittest
+
+import cases
+from cases import MODEL
+
+
+class Trace(cases.ToolTest):
+    def trace(self, *args):
+        return self.succeed("trace", "-m", MODEL, *args).stdout.decode()
+
+    def data(self, *args):
+        return json.loads(self.trace("--json", *args))
+
+    def test_json_is_whole(self):
+        for args in ([], ["-p", "1"], ["-p", "3"], ["-p", "8", "-w", "SOFT_MAX"]):
+            data = self.data(*args)
+            at = 0
+            for i, split in enumerate(data["splits"]):
+                self.assertEqual((split["split"], split["first"]), (i, at))
+                nodes = data["nodes"][at:at + split["count"]]
+                at += split["count"]
+                for node in nodes:
+                    self.assertEqual(node["split"], i)
+                    if node["computes"]:
+                        self.assertEqual(node["device"], split["device"])
+                        self.assertNotIn(node["device"], [r["device"] for r in node["refused"]])
+                        self.assertTrue(node["reason"])
+            self.assertEqual(at, len(data["nodes"]))
+            self.assertEqual([n["node"] for n in data["nodes"]], list(range(at)))
+
+    def test_text_says_the_same(self):
+        for args in ([], ["-p", "2", "-w", "SOFT_MAX,ROPE"]):
+            data, text = self.data(*args), self.trace(*args)
+            inputs = [i for s in data["splits"] for i in s["inputs"]]
+            self.assertTrue(text.startswith("%d nodes in %d splits, %d inputs of %d bytes\n" % (
+                len(data["nodes"]), len(data["splits"]), len(inputs), sum(i["bytes"] for i in inputs))))
+            self.assertEqual(re.findall(r"^split \d+ on (\w+):", text, re.M), [s["device"] for s in data["splits"]])
+            self.assertEqual(re.findall(r"^    node \d+ '.*' (\w+): on (\w+), (.*)$", text, re.M),
+                             [(n["op"], n["device"], n["reason"]) for n in data["nodes"]])
+            self.assertEqual(re.findall(r"^        refused by (\w+): (.*)$", text, re.M),
+                             [(r["device"], r["why"]) for n in data["nodes"] for r in n["refused"]])
+
+    def test_this_machine_runs_it(self):
+        data = self.data()
+        self.assertGreater(len(data["nodes"]), 300)
+        for split in data["splits"]:
+            self.assertNotIn("Pretended", split["device"])
+            for i in split["inputs"]:
+                self.assertNotEqual(i["method"], "not yet")  # it ran
+                self.assertEqual(i["copied"], i["bytes"])
+        self.assertEqual(data, self.data("-t", "2"))
+
+    def test_blocks_are_spread(self):
+        data = self.data("-p", "3")
+        devices = [s["device"] for s in data["splits"]]
+        for i in range(3):
+            self.assertIn("Pretended%d" % i, devices)
+        for node in data["nodes"]:
+            self.assertEqual(node["refused"], [])
+        given = [(i["from"], s["device"], i["tensor"]) for s in data["splits"] for i in s["inputs"]]
+        self.assertIn(("Pretended0", "Pretended1"), [g[:2] for g in given])
+        self.assertFalse([g for g in given if g[2].startswith("blocks.")])  # nodes go to their weights
+        self.assertEqual(len(given), len(set(given)))  # once a device
+
+    def test_refusals_are_told(self):
+        data = self.data("-p", "2", "-w", "SOFT_MAX,ROPE")
+        refused = [n for n in data["nodes"] if n["refused"]]
+        self.assertEqual({n["op"] for n in refused}, {"SOFT_MAX", "ROPE"})
+        for node in refused:
+            self.assertEqual(node["device"], "CPU")
+            self.assertLessEqual({r["device"] for r in node["refused"]}, {"Pretended0", "Pretended1"})
+            self.assertEqual({r["why"] for r in node["refused"]}, {"it is to be without " + node["op"]})
+
+    def test_wrong_command_lines(self):
+        self.refuse(1, "1 to 8", "trace", "-p", "9")
+        self.refuse(1, "1 to 8", "trace", "-p", "0")
+        self.refuse(2, "not a whole number", "trace", "-p", "two")
+        self.refuse(2, "needs a value", "trace", "--model")
+        self.refuse(2, "no option '--nonsense'", "trace", "--nonsense")
+        self.refuse(2, "'x' is none", "trace", "x")
+        self.refuse(2, "--without is for the devices of --pretend", "trace", "-w", "ROPE")
+        self.refuse(1, "No such file", "trace", "-m", "missing.gguf")
+        self.assertIn(b"usage: tenon trace", self.succeed("trace", "--help").stdout)
+
+
+if __name__ == "__main__":
+    cases.main()
