@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: MIT
+// Dot products of weights in four-bit floats, NEON.
+#include "cpu/simd/bytes_arm_neon.h"
+
+#include "cpu/kernels/dot_fp4/dot_fp4_body.inc"

@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: MIT
+// Dot products of weights in blocks of 256 with scales for parts, NEON with dot products.
+#include "cpu/simd/bytes_arm_dotprod.h"
+
+#include "cpu/kernels/dot_k/dot_k_body.inc"
