@@ -13,6 +13,7 @@ option(TENON_COVERAGE    "instrument for gcov" OFF)
 
 set(GGML_MAX_NAME  "64" CACHE STRING "bytes of a tensor's name with its terminator; part of the layout of struct ggml_tensor")
 set(GGML_BACKEND_DIR "" CACHE PATH "with GGML_BACKEND_DL: the folder where back ends are installed and looked for first")
+set(TENON_TEST_TIMEOUT "600" CACHE STRING "seconds after which a test has failed")
 set(TENON_SANITIZE ""   CACHE STRING "sanitizers, as after -fsanitize=: address,undefined or thread")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)

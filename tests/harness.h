@@ -46,12 +46,13 @@ static inline float test_rng_float(struct test_rng * rng, float lo, float hi) {
     return lo + (hi - lo) * (float) (test_rng_u64(rng) >> 40) * 0x1p-24f;
 }
 
-// How many rounds a random test runs: `full` with TENON_FULL=1, else a tenth, at least 1.
+// How many rounds a random test runs: `full` with TENON_FULL=1, else a tenth, and where each is slow
+// (sanitizers, an emulated processor: TENON_SLOW=1) a hundredth; at least 1.
 static inline int64_t test_rounds(int64_t full) {
     const char * env = getenv("TENON_FULL");
     if (env && env[0] == '1') return full;
-    const char * sanitized = getenv("TENON_SANITIZED");
-    const int64_t part = full / (sanitized && sanitized[0] == '1' ? 100 : 10);
+    const char * slow = getenv("TENON_SLOW");
+    const int64_t part = full / (slow && slow[0] == '1' ? 100 : 10);
     return part > 0 ? part : 1;
 }
 

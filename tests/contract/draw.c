@@ -6,8 +6,8 @@ enum { GUARD = 64, BANK = 24, PATTERN = 0x5a, FENCE = 0xa7 };
 
 // AddressSanitizer watches the ends itself, also over reads.
 static size_t guard(void) {
-    const char * sanitized = getenv("TENON_SANITIZED");
-    return sanitized && sanitized[0] == '1' ? 0 : GUARD;
+    const char * slow = getenv("TENON_SLOW");
+    return slow && slow[0] == '1' ? 0 : GUARD;
 }
 
 void draw_free(struct draw * d) {

@@ -28,9 +28,9 @@ struct cpu_test {
 
 // Which of n cases run: all, or every 5th or 13th under sanitizers (primes: no column of a table drops out).
 static inline int cpu_step(int n) {
-    const char * sanitized = getenv("TENON_SANITIZED");
+    const char * slow = getenv("TENON_SLOW");
     const char * full = getenv("TENON_FULL");
-    if (!sanitized || sanitized[0] != '1' || (full && full[0] == '1')) return 1;
+    if (!slow || slow[0] != '1' || (full && full[0] == '1')) return 1;
     return n > 100 ? 13 : n > 30 ? 5 : 1;
 }
 

@@ -93,8 +93,8 @@ static inline float learner_f32(const struct ggml_tensor * t, int64_t i) {
     return value;
 }
 
-static inline bool learner_sanitized(void) {
-    const char * env = getenv("TENON_SANITIZED");
+static inline bool learner_slow(void) {
+    const char * env = getenv("TENON_SLOW");
     return env && env[0] == '1';
 }
 

@@ -68,7 +68,7 @@ static double accuracy_on(struct learner * l, const struct net * n, ggml_opt_dat
 
 // Batches of `batch`, a step for every 50 datapoints.
 static void learn(int64_t batch) {
-    const bool small = learner_sanitized();
+    const bool small = learner_slow();
     ggml_opt_dataset_t train = digits_load("train", small ? 1000 : 9000);
     ggml_opt_dataset_t test = digits_load("test", small ? 300 : 1000);
     struct learner l = learner_new(1, 1);
@@ -96,7 +96,7 @@ static void digits_are_learnt_from_added_gradients(void ** state) {
 
 // All bytes of parameters after a short training; the caller frees them.
 static char * trained(struct learner * l, const struct net * n, size_t * size) {
-    ggml_opt_dataset_t ds = digits_load("train", learner_sanitized() ? 100 : 300);
+    ggml_opt_dataset_t ds = digits_load("train", learner_slow() ? 100 : 300);
     fit(l, n, ds, 1, 50);
     *size = ggml_backend_buffer_get_size(l->buffer);
     char * bytes = malloc(*size);

@@ -129,7 +129,7 @@ static void check_net(struct net (*make)(struct learner *), enum ggml_opt_loss_t
     p.build_type = GGML_OPT_BUILD_TYPE_GRAD;
     t.opt = learner_opt(&p);
     evaluate(&t, true);
-    const int64_t step = learner_sanitized() ? 7 : 1;
+    const int64_t step = learner_slow() ? 7 : 1;
     struct ggml_tensor * x = ggml_get_first_tensor(t.l.ctx);
     for (; x; x = ggml_get_next_tensor(t.l.ctx, x)) {
         if (x->flags & GGML_TENSOR_FLAG_PARAM) check_param(&t, x, step);

@@ -42,15 +42,19 @@ static inline void assert_threads(int expected) {
     if (n != expected) fail_msg("%d threads, %d should be left", n, expected);
 }
 
-// How many there are without any of ours; sanitizers start their own with the first.
+// How many there are without any of ours; sanitizers start their own with the first. Counted once, before any
+// that was joined can stand in the list.
 static inline int threads_at_rest(void) {
-    struct ggml_threadpool_params params = ggml_threadpool_params_default(2);
-    struct ggml_threadpool * pool = ggml_threadpool_new(&params);
-    assert_non_null(pool);
-    const int with = threads_count();
-    ggml_threadpool_free(pool);
-    assert_threads(with - 1);
-    return with - 1;
+    static int rest;
+    if (rest == 0) {
+        struct ggml_threadpool_params params = ggml_threadpool_params_default(2);
+        struct ggml_threadpool * pool = ggml_threadpool_new(&params);
+        assert_non_null(pool);
+        rest = threads_count() - 1;
+        ggml_threadpool_free(pool);
+    }
+    assert_threads(rest);
+    return rest;
 }
 
 // Products and maps, each with parts for several threads, and what they give on one.

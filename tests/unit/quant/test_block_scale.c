@@ -35,14 +35,37 @@ static struct tn_block_scale_fit fit(void * self, int s, float scale) {
     return sum;
 }
 
-static double error_of(const struct trial * t, const float * scales) {
+static double error_of_sub(const struct trial * t, int s, float scale) {
+    const int len = LEN / t->n_subs;
     double error = 0;
-    for (int i = 0; i < LEN; i++) {
-        const float scale = scales[i / (LEN / t->n_subs)];
+    for (int i = s * len; i < (s + 1) * len; i++) {
         const double r = (double) t->in.x[i] - (scale == 0 ? 0 : scale * round_to_value(t->in.x[i] / scale));
         error += t->in.w[i] * r * r;
     }
     return error;
+}
+
+static double error_of(const struct trial * t, const float * scales) {
+    double error = 0;
+    for (int s = 0; s < t->n_subs; s++)
+        error += error_of_sub(t, s, scales[s]);
+    return error;
+}
+
+// By a fine scan of the block's scale, every code for every sub-block.
+static double least_error(const struct trial * t) {
+    double least = INFINITY;
+    for (float d = 0.01f; d < 4; d *= 1.01f) {
+        double sum = 0;
+        for (int s = 0; s < t->n_subs; s++) {
+            double sub = INFINITY;
+            for (int c = 0; c < 8; c++)
+                sub = fmin(sub, error_of_sub(t, s, d * (float) (1 + 2 * c)));
+            sum += sub;
+        }
+        least = fmin(least, sum);
+    }
+    return least;
 }
 
 static uint16_t choose(struct trial * t, int n_codes, float first, float step, uint8_t * codes) {
@@ -109,27 +132,7 @@ static void is_near_the_best(void ** state) {
         uint8_t codes[TN_BLOCK_SCALE_SUBS];
         choose(&t, 8, 1, 2, codes);
         ours += error_of(&t, t.scales);
-        double least = INFINITY;
-        for (float d = 0.01f; d < 4; d *= 1.01f) {
-            double sum = 0;
-            for (int s = 0; s < 8; s++) {
-                double sub = INFINITY;
-                for (int c = 0; c < 8; c++) {
-                    float scales[8] = { 0 };
-                    scales[s] = d * (float) (1 + 2 * c);
-                    double error = 0;
-                    for (int i = 32 * s; i < 32 * s + 32; i++) {
-                        const double r =
-                            (double) t.in.x[i] - scales[s] * round_to_value(t.in.x[i] / scales[s]);
-                        error += t.in.w[i] * r * r;
-                    }
-                    sub = fmin(sub, error);
-                }
-                sum += sub;
-            }
-            least = fmin(least, sum);
-        }
-        best += least;
+        best += least_error(&t);
     }
     if (!(ours <= 1.01 * best)) fail_msg("error %g, a scan finds %g", ours, best);
 }
