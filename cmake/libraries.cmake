@@ -33,8 +33,8 @@ endfunction()
 
 # tenon_all_objects(SUFFIX): those of all libraries, each with its own suffix.
 function(tenon_all_objects suffix)
-  tenon_objects(ggml-base-objects${suffix} base/*.c quant/*.c core/*.c core/ops/*.c gguf/*.c backend/*.c alloc/*.c sched/*.c
-    ext/*.c train/*.c)
+  tenon_objects(ggml-base-objects${suffix} base/*.c quant/*.c core/*.c core/ops/*.c gguf/*.c backend/*.c backend/meta/*.c
+    alloc/*.c sched/*.c ext/*.c train/*.c)
   tenon_objects(ggml-objects${suffix} backend/registry.c backend/load.c)
   if(GGML_BACKEND_DIR)
     target_compile_definitions(ggml-objects${suffix} PRIVATE GGML_BACKEND_DIR="${GGML_BACKEND_DIR}")

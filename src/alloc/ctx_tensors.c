@@ -127,6 +127,7 @@ static ggml_backend_buffer_t as_one(struct job * job) {
 
 struct ggml_backend_buffer * ggml_backend_alloc_ctx_tensors_from_buft(struct ggml_context * ctx,
                                                                       ggml_backend_buffer_type_t buft) {
+    if (ggml_backend_buft_is_meta(buft)) return ggml_backend_meta_alloc_ctx_tensors_from_buft(ctx, buft);
     const size_t total = ggml_backend_alloc_ctx_tensors_from_buft_size(ctx, buft);
     if (total == 0 || total == SIZE_MAX) return NULL;
     struct job job = { .ctx = ctx, .buft = buft };

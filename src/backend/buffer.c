@@ -213,6 +213,7 @@ void ggml_backend_buffer_set_usage(ggml_backend_buffer_t buffer, enum ggml_backe
     }
     buffer->usage = usage;
     if (ggml_backend_buffer_is_multi_buffer(buffer)) ggml_backend_multi_buffer_set_usage(buffer, usage);
+    if (ggml_backend_buffer_is_meta(buffer)) ggml_backend_meta_buffer_set_usage(buffer, usage);
 }
 
 enum ggml_backend_buffer_usage ggml_backend_buffer_get_usage(ggml_backend_buffer_t buffer) {
