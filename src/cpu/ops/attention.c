@@ -8,6 +8,9 @@
 //     m' = max(m, scores)    l' = l*exp(m - m') + sum exp(score - m')    o' = o*exp(m - m') + sum exp(score -
 //     m')*v
 //
+// Of few queries, as when one token follows a long cache, keys are multiplied with each query as they are, by
+// the dot product of their type with f32 (cpu/row_dot.h); only blocks and strided rows are decoded.
+//
 // All in f32, keys in order; l in double. Scores beyond the range of f32 count as its largest number. Queries
 // without a score above -infinity give zeros; a NaN among its scores makes a query's result NaN.
 #include <float.h>
@@ -23,12 +26,18 @@
 #include "cpu/kernels/softmax/softmax.h"
 #include "cpu/op.h"
 #include "cpu/operand.h"
+#include "cpu/row_dot.h"
 
-enum { QUERIES = TN_GEMM_COLS, KEYS = 32 };
+enum {
+    QUERIES = TN_GEMM_COLS,
+    KEYS = 32,
+    FEW = 4 // fewer queries than this, by the shape, are not put side by side
+};
 
 struct attention {
     struct tn_operand y, q, k, v, mask;
     const float * sinks;
+    const struct tn_row_dot * dot; // of a key as it is and a query; NULL: keys are decoded
     float scale, max_bias, softcap;
     int64_t n_blocks; // of queries
 };
@@ -37,7 +46,7 @@ struct attention {
 struct item {
     int64_t n0, n_queries, head, sequence;
     float slope;
-    float * panel;  // [D][16] queries
+    float * panel;  // [D][16] queries, or [3][D] if they are few
     float * rows;   // [32][max(D, Dv)] decoded keys, then values
     float * output; // [16][Dv]
     float bias[QUERIES][KEYS];
@@ -54,8 +63,17 @@ static void load_row(const struct tn_operand * x, const char * row, float * to) 
     }
 }
 
+static bool is_few(const struct item * t) {
+    return t->n_queries < FEW;
+}
+
 static void load_queries(const struct attention * s, struct item * t) {
     const int64_t d = s->q.ne[0];
+    if (is_few(t)) {
+        for (int64_t c = 0; c < t->n_queries; c++)
+            load_row(&s->q, tn_operand_row(&s->q, t->n0 + c, t->head, t->sequence), t->panel + c * d);
+        return;
+    }
     memset(t->panel, 0, (size_t) d * QUERIES * sizeof(float));
     for (int64_t c = 0; c < t->n_queries; c++) {
         load_row(&s->q, tn_operand_row(&s->q, t->n0 + c, t->head, t->sequence), t->rows);
@@ -71,9 +89,12 @@ static float adjust(const struct attention * s, float product) {
 
 // The score of a query and a key whose product or its sums leave the range of f32: the nearest that f32 has.
 static float far_score(const struct attention * s, const struct item * t, const float * key, int64_t c) {
+    const int64_t d = s->k.ne[0];
+    const float * query = t->panel + (is_few(t) ? c * d : c);
+    const int64_t step = is_few(t) ? 1 : QUERIES;
     double product = 0.0;
-    for (int64_t i = 0; i < s->k.ne[0]; i++)
-        product += (double) key[i] * (double) t->panel[i * QUERIES + c];
+    for (int64_t i = 0; i < d; i++)
+        product += (double) key[i] * (double) query[i * step];
     double score = (double) s->scale * product;
     if (s->softcap != 0.0f) score = (double) s->softcap * tanh(score / (double) s->softcap);
     if (!isfinite(score)) return (float) score; // so is an operand
@@ -109,7 +130,26 @@ static void add_bias(const struct attention * s, struct item * t, int64_t n_keys
 }
 
 // scores of keys m0 .. m0 + n_keys - 1
-static void score(const struct attention * s, struct item * t, int64_t m0, int64_t n_keys) {
+static void score_few(const struct attention * s, struct item * t, int64_t m0, int64_t n_keys) {
+    const int64_t d = s->k.ne[0];
+    const int64_t head = t->head / (s->q.ne[2] / s->k.ne[2]);
+    const struct tn_row_dot * dot = s->dot ? s->dot : tn_row_dot_find(GGML_TYPE_F32, GGML_TYPE_F32);
+    for (int64_t k = 0; k < n_keys; k++) {
+        const char * key = tn_operand_row(&s->k, m0 + k, head, t->sequence);
+        const void * row = s->dot ? (const void *) key : t->rows;
+        if (!s->dot) load_row(&s->k, key, t->rows);
+        for (int64_t c = 0; c < t->n_queries; c++) {
+            if (s->mask.data && t->bias[c][k] == -INFINITY) continue;
+            const float product = (float) dot->run(d, row, t->panel + c * d);
+            t->scores[c][k] = adjust(s, product);
+            if (isfinite(product) && isfinite(t->scores[c][k])) continue;
+            load_row(&s->k, key, t->rows);
+            t->scores[c][k] = far_score(s, t, t->rows, c);
+        }
+    }
+}
+
+static void score_panel(const struct attention * s, struct item * t, int64_t m0, int64_t n_keys) {
     const int64_t d = s->k.ne[0];
     const int64_t head = t->head / (s->q.ne[2] / s->k.ne[2]);
     for (int64_t k = 0; k < n_keys; k++) {
@@ -130,7 +170,6 @@ static void score(const struct attention * s, struct item * t, int64_t m0, int64
             }
         }
     }
-    add_bias(s, t, n_keys);
 }
 
 // Scores become weights against the largest so far, to which sum and output are brought.
@@ -191,7 +230,12 @@ static void run_item(const struct attention * s, struct item * t) {
     for (int64_t m = 0; m < s->k.ne[1]; m += KEYS) {
         const int64_t n_keys = tn_min_i64(KEYS, s->k.ne[1] - m);
         if (!load_bias(s, t, m, n_keys)) continue;
-        score(s, t, m, n_keys);
+        if (is_few(t)) {
+            score_few(s, t, m, n_keys);
+        } else {
+            score_panel(s, t, m, n_keys);
+        }
+        add_bias(s, t, n_keys);
         weigh(s, t, n_keys);
         add_values(s, t, m, n_keys);
     }
@@ -230,6 +274,7 @@ static enum ggml_status attention_run(struct tn_cpu_run * run, struct ggml_tenso
         .n_blocks = tn_ceil_div(node->src[0]->ne[1], QUERIES),
     };
     if (mask) s.mask = tn_operand_of(mask);
+    if (tn_operand_is_dense(node->src[1])) s.dot = tn_row_dot_find(s.k.type, GGML_TYPE_F32);
     const int64_t cost = s.k.ne[1] * (2 * (s.q.ne[0] + s.v.ne[0]) + 8 * QUERIES);
     const int64_t n = s.n_blocks * s.q.ne[2] * s.q.ne[3];
     tn_cpu_run_parts(run, n, cost, (struct tn_cpu_work){ run_part, &s });
