@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "core/context.h"
 #include "cpu/isa.h"
 #include "cpu/kernels.h"
 #include "ggml-backend-impl.h"
@@ -25,12 +26,19 @@ GGML_BACKEND_DL_SCORE_IMPL(module_score)
 enum { LEVEL = TN_ISA_COUNT - 1 };
 #endif
 
-// The libraries of one release call each other by private names, which others need not have.
+// The libraries of one release call each other by private names, which others need not have, and a build
+// decides how long the names of tensors are.
+static bool belongs_here(void) {
+    if (strcmp(ggml_version(), TN_VERSION) != 0)
+        return tn_refuse("it belongs to release %s, and this is %s", TN_VERSION, ggml_version());
+    const size_t ours = sizeof(struct ggml_object) + sizeof(struct ggml_tensor),
+                 theirs = ggml_tensor_overhead();
+    return ours == theirs || tn_refuse("it was built for names of %d bytes, and here they have %zu",
+                                       GGML_MAX_NAME, GGML_MAX_NAME + theirs - ours);
+}
+
 static ggml_backend_reg_t module_reg(void) {
-    if (strcmp(ggml_version(), TN_VERSION) != 0) {
-        tn_error_set("it belongs to release %s, and this is %s", TN_VERSION, ggml_version());
-        return NULL;
-    }
+    if (!belongs_here()) return NULL;
     tn_kernels_limit((enum tn_isa) LEVEL);
     return ggml_backend_cpu_reg();
 }

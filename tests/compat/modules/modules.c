@@ -198,6 +198,14 @@ static void another_release_is_refused(void ** state) {
                     "foreign/libggml-cpu.so: it belongs to release 0.0.1, and this is ");
 }
 
+#ifdef HAS_WIDE
+static void other_layouts_are_refused(void ** state) {
+    (void) state;
+    assert_null(ggml_backend_load(MODULES "wide/libggml-cpu.so"));
+    assert_contains(ggml_ext_last_error(), "built for names of 160 bytes, and here they have 64");
+}
+#endif
+
 static void variants_do_not_disturb_each_other(void ** state) {
     (void) state;
     ggml_backend_reg_t regs[N_LEVELS];
@@ -329,6 +337,9 @@ int main(void) {
         cmocka_unit_test(one_library_serves_all_levels),
         cmocka_unit_test(installed_libraries_come_first),
         cmocka_unit_test(another_release_is_refused),
+#ifdef HAS_WIDE
+        cmocka_unit_test(other_layouts_are_refused),
+#endif
         cmocka_unit_test(variants_do_not_disturb_each_other),
         cmocka_unit_test(functions_are_found_by_name),
     };

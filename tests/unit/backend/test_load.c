@@ -376,6 +376,27 @@ static void without_memory_nothing_is_half_loaded(void ** state) {
     fail_msg("%d allocations", failures);
 }
 
+// What a search finds depends on what memory allows; what it leaves behind can be loaded and unloaded all
+// the same.
+static void without_memory_a_search_finds_less(void ** state) {
+    (void) state;
+    const size_t n = ggml_backend_reg_count();
+    put("plain", -1, "libggml-cuda.so");
+    put("score-7", -1, "libggml-vulkan-a.so");
+    for (int64_t nth = 1; nth < 100; nth++) {
+        tn_mem_fail_nth(nth);
+        ggml_backend_load_all_from_path(folder);
+        const bool struck = tn_mem_fail_nth(0);
+        if (!struck) assert_int_equal(n_modules(), 2);
+        assert_in_range(n_modules(), 0, 2);
+        while (ggml_backend_reg_by_name("Module"))
+            ggml_backend_unload(ggml_backend_reg_by_name("Module"));
+        assert_int_equal(ggml_backend_reg_count(), n);
+        if (!struck) return;
+    }
+    fail_msg("too many allocations");
+}
+
 static void * load_and_ask(void * arg) {
     for (int i = 0; i < 20; i++) {
         ggml_backend_reg_t reg = ggml_backend_load(arg);
@@ -447,6 +468,7 @@ int main(void) {
         TEST(the_working_folder_is_searched),
         TEST(the_environment_names_one_more),
         TEST(without_memory_nothing_is_half_loaded),
+        TEST(without_memory_a_search_finds_less),
         TEST(threads_load_the_same_libraries),
         TEST(loading_while_loading_is_refused),
     };
