@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: MIT
 """`tenon trace` from outside: who runs what, who refused, what is copied; as text and as JSON."""
 import json
+import os
+import random
 import re
 import unittest
 
 import cases
 from cases import MODEL
+
+
+VECTORS = os.path.join(cases.SOURCE, "tests", "vectors")
 
 
 class Trace(cases.ToolTest):
@@ -74,6 +79,46 @@ class Trace(cases.ToolTest):
             self.assertEqual(node["device"], "CPU")
             self.assertLessEqual({r["device"] for r in node["refused"]}, {"Pretended0", "Pretended1"})
             self.assertEqual({r["why"] for r in node["refused"]}, {"it is to be without " + node["op"]})
+
+    def case(self, name, number, *args):
+        file = os.path.join(VECTORS, name + ".gguf")
+        return json.loads(self.succeed("trace", "-v", file, "-c", str(number), "-j", *args).stdout)
+
+    def test_cases_of_vectors(self):
+        for number in range(27):
+            ran, spread = self.case("chain", number), self.case("chain", number, "-p", "3")
+            self.assertEqual([(n["name"], n["op"]) for n in ran["nodes"]],
+                             [(n["name"], n["op"]) for n in spread["nodes"]])
+            self.assertEqual({n["device"] for n in spread["nodes"] if n["computes"]} - {"CPU"},
+                             {s["device"] for s in spread["splits"]} - {"CPU"})
+        self.assertIn("SOFT_MAX", [n["op"] for n in self.case("softmax", 0)["nodes"]])
+        self.assertTrue(self.case("backward", 3)["nodes"])
+        file = os.path.join(VECTORS, "quantize.gguf")
+        self.refuse(1, "is a conversion", "trace", "-v", file, "-c", "0")
+        self.refuse(1, "there is no case 1000000", "trace", "-v", file, "-c", "1000000")
+        self.refuse(1, "no file of vectors", "trace", "-v", MODEL, "-c", "0")
+        self.refuse(1, "no file of vectors", "trace", "-v", "missing", "-c", "0")
+        self.refuse(1, "--case is -1", "trace", "-v", file, "-c", "-1")
+        self.refuse(2, "belong together", "trace", "-v", file)
+        self.refuse(2, "belong together", "trace", "-c", "1")
+        self.refuse(2, "not both", "trace", "-v", file, "-c", "1", "-m", MODEL)
+
+    def test_broken_vectors_are_refused(self):
+        with open(os.path.join(VECTORS, "rows.gguf"), "rb") as f:
+            whole = f.read()
+        seed = random.randrange(1 << 32)
+        rng = random.Random(seed)
+        for i in range(80):
+            data = bytearray(whole)
+            first = data.index(b"case.0.op")
+            for _ in range(rng.choice((1, 1, 4))):
+                data[rng.randrange(first, first + 2500)] = rng.randrange(256)
+            with open(self.path("broken.gguf"), "wb") as f:
+                f.write(data)
+            done = self.run_tool("trace", "-v", "broken.gguf", "-c", "0", *([] if i % 2 else ["-p", "2"]))
+            self.assertIn(done.returncode, (0, 1), "seed %d, file %d" % (seed, i))
+            if done.returncode:
+                self.assertTrue(done.stderr.startswith(b"tenon: broken.gguf: "), done.stderr)
 
     def test_wrong_command_lines(self):
         self.refuse(1, "1 to 8", "trace", "-p", "9")

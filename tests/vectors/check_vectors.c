@@ -128,13 +128,20 @@ static void count(const char * path, int i, const struct vec_case * c, const str
     }
 }
 
+static void broken(const char * path, const char * what) {
+    fprintf(stderr, "%s: %s\n", path, what);
+    exit(2);
+}
+
 static void run_file(const char * path) {
     static struct vec_case c;
     static struct vec_result r;
-    struct vec_file * f = vec_open(path);
+    char msg[VEC_MSG];
+    struct vec_file * f = vec_open(path, msg);
+    if (!f) broken(path, msg);
     for (int i = 0; i < vec_count(f); i++) {
         if (opt.only >= 0 && i != opt.only) continue;
-        vec_read(f, i, &c);
+        if (!vec_read(f, i, &c, msg)) broken(path, msg);
         if (opt.op && strcmp(opt.op, c.op) != 0) continue;
         run_case(&c, &r);
         count(path, i, &c, &r);

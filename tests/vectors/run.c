@@ -8,7 +8,6 @@
 #include "vectors.h"
 
 enum {
-    GRAPH_SIZE = 4096,
     FRESH_BYTE = 0xa5, // what buffers hold before anything is written
 };
 
@@ -18,7 +17,6 @@ struct run {
     struct vec_result * r;
     ggml_backend_t backend;
     struct vec_env env;
-    struct ggml_context * ctx_base; // stored tensors: a context of their own, allocated first
     ggml_backend_buffer_t buf_base, buf;
     ggml_gallocr_t galloc;
 };
@@ -30,83 +28,11 @@ struct run {
         return false;                                                                                        \
     } while (0)
 
-// Sources that share a stored tensor share its memory.
-static struct ggml_tensor * base_of(struct run * run, int i) {
-    const struct vec_src * s = &run->c->src[i];
-    for (int j = 0; j < i && s->tensor[0]; j++) {
-        if (strcmp(s->tensor, run->c->src[j].tensor) == 0) return run->env.base[j];
-    }
-    struct ggml_tensor * t = ggml_new_tensor_4d(run->ctx_base, s->type, s->base_ne[0], s->base_ne[1],
-                                                s->base_ne[2], s->base_ne[3]);
-    return ggml_format_name(t, "s%d", i);
-}
-
-static bool make_sources(struct run * run) {
-    struct vec_env * e = &run->env;
-    const size_t room =
-        ggml_tensor_overhead() * 2 * GRAPH_SIZE + 2 * ggml_graph_overhead_custom(GRAPH_SIZE, true);
-    run->ctx_base =
-        ggml_init((struct ggml_init_params){ ggml_tensor_overhead() * (VEC_MAX_SRC + 8), NULL, true });
-    e->ctx = ggml_init((struct ggml_init_params){ room, NULL, true });
-    if (!run->ctx_base || !e->ctx) FAIL(VEC_ERROR, "no context");
-    // One tensor with elements, so that there is a buffer in any case.
-    ggml_new_tensor_1d(run->ctx_base, GGML_TYPE_F32, 1);
-    e->n_src = run->c->n_src;
-    for (int i = 0; i < e->n_src; i++) {
-        e->base[i] = base_of(run, i);
-        e->src[i] = e->base[i] ? vec_build_src(e->ctx, e->base[i], &run->c->src[i]) : NULL;
-        if (!e->src[i]) FAIL(VEC_ERROR, "source %d cannot be made", i);
-    }
-    return true;
-}
-
-// Call k is ["backward"].
-static void build_backward(struct run * run, int k) {
-    struct vec_env * e = &run->env;
-    for (int i = 0; i < k; i++) {
-        if (e->res[i]->flags & GGML_TENSOR_FLAG_LOSS) ggml_build_forward_expand(e->graph, e->res[i]);
-    }
-    ggml_build_backward_expand(e->ctx, e->graph, NULL);
-    e->res[k] = e->res[k - 1];
-}
-
-static bool build_program(struct run * run) {
-    struct vec_env * e = &run->env;
-    e->graph = ggml_new_graph_custom(e->ctx, GRAPH_SIZE, vec_is_backward(run->prog));
-    if (!e->graph) FAIL(VEC_ERROR, "no graph");
-    for (int i = 0; i < run->prog->n; i++) {
-        const struct vec_call * c = &run->prog->call[i];
-        if (strcmp(c->arg[0].str, "backward") == 0) {
-            build_backward(run, i);
-        } else {
-            e->res[i] = vec_build_call(e, c);
-        }
-        if (e->bad)
-            FAIL(VEC_ERROR, "call %d (%s): unknown, or it names something that is not there", i,
-                 c->arg[0].str);
-        if (!e->res[i]) FAIL(VEC_ERROR, "call %d (%s) is refused", i, c->arg[0].str);
-        if (e->refused) FAIL(VEC_ERROR, "call %d (%s) returns false", i, c->arg[0].str);
-        e->n_res = i + 1;
-    }
-    return true;
-}
-
-static struct ggml_tensor * out_tensor(struct run * run, int i) {
-    const char * ref = run->c->out[i].ref;
-    return ref[0] == 's' ? run->env.base[atoi(ref + 1)] : vec_lookup(&run->env, ref);
-}
-
-static bool expand_outputs(struct run * run) {
-    struct vec_env * e = &run->env;
-    for (int i = 0; i < run->c->n_out; i++) {
-        struct ggml_tensor * t = out_tensor(run, i);
-        if (!t) FAIL(VEC_ERROR, "no tensor for output %s", run->c->out[i].ref);
-        if (i == 0) memcpy(run->r->params, t->op_params, sizeof(run->r->params));
-        if (run->c->out[i].ref[0] == 's') continue;
-        ggml_set_output(t);
-        ggml_build_forward_expand(e->graph, t);
-    }
-    ggml_build_forward_expand(e->graph, e->res[e->n_res - 1]);
+static bool build(struct run * run) {
+    run->r->status = VEC_ERROR;
+    if (!vec_build(run->c, run->prog, &run->env, run->r->msg)) return false;
+    const struct ggml_tensor * first = run->c->n_out > 0 ? vec_output(&run->env, run->c, 0) : NULL;
+    if (first) memcpy(run->r->params, first->op_params, sizeof(run->r->params));
     return true;
 }
 
@@ -131,7 +57,7 @@ static ggml_backend_buffer_t alloc_ctx(struct ggml_context * ctx, ggml_backend_t
 }
 
 static bool allocate(struct run * run, enum vec_alloc alloc) {
-    run->buf_base = alloc_ctx(run->ctx_base, run->backend);
+    run->buf_base = alloc_ctx(run->env.ctx_base, run->backend);
     if (!run->buf_base) FAIL(VEC_ERROR, "no memory for the sources");
     if (alloc == VEC_ALLOC_CTX) {
         run->buf = alloc_ctx(run->env.ctx, run->backend);
@@ -186,7 +112,7 @@ static void read_output(const struct ggml_tensor * t, struct vec_out * o) {
 static bool read_outputs(struct run * run) {
     for (int i = 0; i < run->c->n_out; i++) {
         snprintf(run->r->got[i].ref, sizeof(run->r->got[i].ref), "%s", run->c->out[i].ref);
-        read_output(out_tensor(run, i), &run->r->got[i]);
+        read_output(vec_output(&run->env, run->c, i), &run->r->got[i]);
     }
     return true;
 }
@@ -195,13 +121,11 @@ void vec_run(const struct vec_case * c, const struct vec_prog * prog, ggml_backe
              enum vec_alloc alloc, struct vec_result * r) {
     struct run run = { .c = c, .prog = prog, .r = r, .backend = backend };
     if (vec_is_backward(prog)) alloc = VEC_ALLOC_CTX;
-    if (make_sources(&run) && build_program(&run) && expand_outputs(&run) && check_support(&run) &&
-        allocate(&run, alloc) && compute(&run) && read_outputs(&run)) {
+    if (build(&run) && check_support(&run) && allocate(&run, alloc) && compute(&run) && read_outputs(&run)) {
         r->status = VEC_OK;
     }
     ggml_gallocr_free(run.galloc);
     ggml_backend_buffer_free(run.buf);
     ggml_backend_buffer_free(run.buf_base);
-    ggml_free(run.env.ctx);
-    ggml_free(run.ctx_base);
+    vec_free(&run.env);
 }

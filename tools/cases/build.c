@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "vectors.h"
+#include "cases.h"
 
 // Programs use the two setters of precision that have successors.
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"

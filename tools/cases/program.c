@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vectors.h"
+#include "cases.h"
 
 // One argument; returns what follows it, NULL when it is none.
 static const char * parse_arg(const char * s, struct vec_arg * arg) {
