@@ -20,9 +20,10 @@ struct combination {
     int n_src;
     enum ggml_type types[GGML_MAX_SRC];
     enum ggml_type result;
-    // Nodes of it: answered true and computed, of these with a source that is not contiguous and with one
-    // whose dimensions lie in another order; answered false; refused by the builder.
-    int n_true, n_strided, n_permuted, n_false, n_refused;
+    // Nodes of it: answered true and computed, of these with a source that is not contiguous, with one whose
+    // dimensions lie in another order and without elements in a source or the result; answered false; refused
+    // by the builder.
+    int n_true, n_strided, n_permuted, n_empty, n_false, n_refused;
 };
 
 // How often a source of it must be seen strided and permuted, as a part of the true ones.

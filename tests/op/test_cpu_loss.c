@@ -100,7 +100,8 @@ static const int64_t step_shapes[][4] = {
 
 static void adamw(void ** state) {
     (void) state;
-    static const float values[] = { 0.01f, 0.9f, 0.999f, 1e-8f, 0.1f, 2.5f, 50.0f };
+    static const float kinds[][7] = { { 0.01f, 0.9f, 0.999f, 1e-8f, 0.1f, 2.5f, 50.0f },
+                                      { 0.3f, 0.6f, 0.8f, 0.2f, 0.05f, 1.5f, 3.0f } };
     for (int k = 0; k < 4 * CPU_LAYOUTS; k++) {
         struct cpu_test t = cpu_test_new(test_seed());
         struct step s;
@@ -109,7 +110,7 @@ static void adamw(void ** state) {
         struct ggml_tensor * y = ggml_opt_step_adamw(t.ctx, s.x[0], s.x[1], s.x[2], s.x[3], params);
         assert_int_equal(y->op, GGML_OP_OPT_STEP_ADAMW);
         cpu_allocate(&t);
-        memcpy(params->data, values, sizeof(values));
+        memcpy(params->data, kinds[k % 2], sizeof(kinds[0]));
         int64_t i[4] = { 0 };
         for (int64_t e = 0; e < ggml_nelements(y); e++, cpu_next(y, i)) {
             s.expected[0][e] = oracle_adamw(y, i);

@@ -21,8 +21,8 @@ static void rows_of_every_type(void ** state) {
         const struct ggml_type_traits * traits = ggml_get_type_traits(type);
         if (!traits->to_float && type != GGML_TYPE_F32 && type != GGML_TYPE_I32) continue;
         struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
-        const int64_t ne[] = { traits->is_quantized ? 768 : 70, 6, 2, 1 };
-        const int64_t chosen[] = { 9, 2, 1, 1 };
+        const int64_t ne[] = { traits->is_quantized ? 768 : 70, 6, 2, 3 };
+        const int64_t chosen[] = { 9, 2, 3, 1 };
         struct ggml_tensor * x = cpu_source(&t, type, ne, (enum cpu_layout)(k % 3), -2.0f, 2.0f);
         struct ggml_tensor * y = ggml_get_rows(t.ctx, x, indices(&t, GGML_TYPE_I32, chosen, 6));
         assert_int_equal(y->op, GGML_OP_GET_ROWS);
@@ -83,7 +83,7 @@ static void rows_are_replaced(void ** state) {
     const uint64_t seed = test_seed();
     for (int k = 0; k < 5 * 2 * 3; k += cpu_step(5 * 2 * 3)) {
         struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
-        const int64_t ne[] = { 544, 7, 2, 2 }, from[] = { 544, 5, 2, 2 }, chosen[] = { 5, 2, 1, 1 };
+        const int64_t ne[] = { 544, 7, 2, 2 }, from[] = { 544, 5, 2, 2 }, chosen[] = { 5, 2, 1 + k / 2 % 2, 1 };
         const enum cpu_layout layout = (enum cpu_layout)(k / 10);
         struct ggml_tensor * a = cpu_source(&t, kinds[k % 5].type, ne, layout, -1.0f, 1.0f);
         struct ggml_tensor * b =

@@ -14,7 +14,7 @@ static const int64_t shapes[][4] = {
 static const enum ggml_type types[] = { GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_BF16 };
 
 static struct ggml_tensor * build(struct cpu_test * t, int which, struct ggml_tensor * x) {
-    if (which == GGML_UNARY_OP_XIELU) return ggml_xielu(t->ctx, x, 0.8f, 1.1f, 0.5f, -1e-6f);
+    if (which == GGML_UNARY_OP_XIELU) return ggml_xielu(t->ctx, x, 0.8f, 1.1f, 0.5f, -0.3f);
     return ggml_unary(t->ctx, x, (enum ggml_unary_op) which);
 }
 
@@ -27,10 +27,6 @@ static void every_unary_function(void ** state) {
             struct ggml_tensor * x =
                 cpu_source(&t, types[k % 3], shapes[k / 3], (enum cpu_layout)((k + which) % 3), -8.0f, 8.0f);
             struct ggml_tensor * y = build(&t, which, x);
-            if (!ggml_ext_tensor_valid(y)) { // the table asks for contiguous rows of some
-                cpu_test_free(&t);
-                continue;
-            }
             assert_int_equal(y->op, GGML_OP_UNARY);
             cpu_check(&t, y, close_to);
             cpu_check(&t, ggml_unary_inplace(t.ctx, x, GGML_UNARY_OP_NEG), close_to);

@@ -19,7 +19,7 @@ struct ggml_tensor * make_conv_2d(struct draw * d) {
 }
 
 struct ggml_tensor * make_conv_3d(struct draw * d) {
-    const int ic = size(d, 3), oc = size(d, 3), n = size(d, 2);
+    const int ic = size(d, 3), oc = size(d, 3), n = (int) draw_size(d, 2);
     const int64_t kernel[] = { size(d, 3), size(d, 3), size(d, 2), ic * oc };
     const int64_t in[] = { size(d, 8), size(d, 6), size(d, 5), ic * n };
     const struct oracle_window w = draw_window(&d->rng, kernel, in);
@@ -106,10 +106,10 @@ struct ggml_tensor * make_im2col_3d(struct draw * d) {
 
 struct ggml_tensor * make_col2im_1d(struct draw * d) {
     const int oc = size(d, 4), k = size(d, 8), stride = size(d, 4);
-    const int64_t columns = 1 + draw_below(d, 12);
+    const int64_t columns = draw_size(d, 12);
     struct ggml_tensor * a = draw_source(d, 0, (const int64_t[]){ k * oc, columns, 1, 1 });
     const int64_t length = (columns - 1) * stride + k;
-    return ggml_col2im_1d(d->ctx, a, stride, oc, (int) draw_below(d, (length + 1) / 2));
+    return ggml_col2im_1d(d->ctx, a, stride, oc, length > 0 ? (int) draw_below(d, (length + 1) / 2) : 0);
 }
 
 // --- pools

@@ -5,7 +5,9 @@
 struct ggml_tensor * make_dup(struct draw * d) {
     int64_t ne[4];
     draw_shape(d, 1, true, ne);
-    return draw_retyped(d, ggml_dup(d->ctx, draw_source(d, 0, ne)));
+    struct ggml_tensor * a = draw_source(d, 0, ne);
+    if (d->result == d->types[0] && draw_in_place(d)) return ggml_dup_inplace(d->ctx, a);
+    return draw_retyped(d, ggml_dup(d->ctx, a));
 }
 
 // Another shape for as many elements: neighbouring dimensions become one.

@@ -76,6 +76,8 @@ struct ggml_tensor * make_custom(struct draw * d) {
         return (in_place ? ggml_map_custom3_inplace : ggml_map_custom3)(d->ctx, x[0], x[1], x[2], custom3,
                                                                         n_tasks, NULL);
     default:
+        if (in_place && d->result == d->types[0])
+            return ggml_custom_inplace(d->ctx, x[0], x + 1, 3, custom, n_tasks, NULL);
         return ggml_custom_4d(d->ctx, d->result, ne[0], ne[1], ne[2], ne[3], x, 4, custom, n_tasks, NULL);
     }
 }

@@ -23,8 +23,8 @@ struct ggml_tensor * make_unary(struct draw * d) {
     draw_shape(d, 1, false, ne);
     struct ggml_tensor * a = draw_ranged(d, 0, ne, -6.0f, 6.0f);
     if (which == GGML_UNARY_OP_XIELU)
-        return draw_retyped(
-            d, ggml_xielu(d->ctx, a, draw_float(d, 0.1f, 1.0f), draw_float(d, 0.1f, 1.0f), 0.5f, -1e-6f));
+        return draw_retyped(d, ggml_xielu(d->ctx, a, draw_float(d, 0.1f, 1.0f), draw_float(d, 0.1f, 1.0f),
+                                          draw_float(d, 0.2f, 0.8f), draw_chance(d, 2) ? -1e-6f : -0.4f));
     if (d->result == d->types[0] && draw_in_place(d)) return ggml_unary_inplace(d->ctx, a, which);
     return draw_retyped(d, ggml_unary(d->ctx, a, which));
 }

@@ -53,7 +53,9 @@ struct ggml_tensor * make_cross_entropy(struct draw * d) {
 }
 
 struct ggml_tensor * make_opt_step(struct draw * d) {
-    static const float settings[] = { 0.01f, 0.9f, 0.999f, 1e-8f, 0.1f, 2.5f, 50.0f };
+    static const float usual[] = { 0.01f, 0.9f, 0.999f, 1e-8f, 0.1f, 2.5f, 50.0f };
+    static const float other[] = { 0.3f, 0.6f, 0.8f, 0.2f, 0.05f, 1.5f, 3.0f };
+    const float * settings = draw_chance(d, 2) ? usual : other;
     const bool adamw = d->op == GGML_OP_OPT_STEP_ADAMW;
     int64_t ne[4];
     draw_shape(d, adamw ? 4 : 2, false, ne);
