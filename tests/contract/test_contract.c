@@ -189,9 +189,9 @@ static int n_of_row(const struct run * run, int i) {
     return n;
 }
 
-// A range is not empty, and rolling leaves no size 0: their builders say so.
+// Their builders refuse what is empty.
 static bool is_never_empty(enum ggml_op op) {
-    return op == GGML_OP_ARANGE || op == GGML_OP_ROLL;
+    return op == GGML_OP_ARANGE || op == GGML_OP_ROLL || op == GGML_OP_COL2IM_1D;
 }
 
 static void draw_row_of_table(struct run * run, int first, int n, int64_t wanted) {

@@ -63,7 +63,9 @@ void wild_change(struct draw * d, struct ggml_tensor * node) {
     const int64_t dim = draw_below(d, 4);
     switch (draw_below(d, 12)) {
     case 0: node->ne[dim] += node->view_src ? -1 : 1; break;
-    case 1: node->ne[dim] = 1; break;
+    case 1:
+        if (node->op != GGML_OP_GET_ROWS_BACK) node->ne[dim] = 1; // has as many rows as it likes
+        break;
     case 2:
         if (!node->view_src) node->type = any_type(d);
         break;

@@ -83,7 +83,8 @@ static void rows_are_replaced(void ** state) {
     const uint64_t seed = test_seed();
     for (int k = 0; k < 5 * 2 * 3; k += cpu_step(5 * 2 * 3)) {
         struct cpu_test t = cpu_test_new(seed + (uint64_t) k);
-        const int64_t ne[] = { 544, 7, 2, 2 }, from[] = { 544, 5, 2, 2 }, chosen[] = { 5, 2, 1 + k / 2 % 2, 1 };
+        const int64_t ne[] = { 544, 7, 2, 2 }, from[] = { 544, 5, 2, 2 },
+                      chosen[] = { 5, 2, 1 + k / 2 % 2, 1 };
         const enum cpu_layout layout = (enum cpu_layout)(k / 10);
         struct ggml_tensor * a = cpu_source(&t, kinds[k % 5].type, ne, layout, -1.0f, 1.0f);
         struct ggml_tensor * b =

@@ -106,10 +106,10 @@ struct ggml_tensor * make_im2col_3d(struct draw * d) {
 
 struct ggml_tensor * make_col2im_1d(struct draw * d) {
     const int oc = size(d, 4), k = size(d, 8), stride = size(d, 4);
-    const int64_t columns = draw_size(d, 12);
+    const int64_t columns = 1 + draw_below(d, 12);
     struct ggml_tensor * a = draw_source(d, 0, (const int64_t[]){ k * oc, columns, 1, 1 });
     const int64_t length = (columns - 1) * stride + k;
-    return ggml_col2im_1d(d->ctx, a, stride, oc, length > 0 ? (int) draw_below(d, (length + 1) / 2) : 0);
+    return ggml_col2im_1d(d->ctx, a, stride, oc, (int) draw_below(d, (length + 1) / 2));
 }
 
 // --- pools
