@@ -55,6 +55,13 @@ static int32_t any_word(struct draw * d, enum ggml_op op) {
     return (int32_t) draw_below(d, 7) - 2;
 }
 
+// With a base near 0 angles of rope are so large that nobody knows their cosine.
+static void change_word(struct draw * d, struct ggml_tensor * node) {
+    const int64_t word = draw_below(d, 12);
+    const bool is_rope = node->op == GGML_OP_ROPE || node->op == GGML_OP_ROPE_BACK;
+    if (!is_rope || word != 5) node->op_params[word] = any_word(d, node->op);
+}
+
 void wild_change(struct draw * d, struct ggml_tensor * node) {
     struct ggml_tensor * x = any_source(d, node);
     // What a view shows, and what a custom function makes of its operands, is no operator's matter.
@@ -71,7 +78,7 @@ void wild_change(struct draw * d, struct ggml_tensor * node) {
         break;
     case 3: spread(node); break;
     case 4: node->src[draw_below(d, 3)] = NULL; break;
-    case 5: node->op_params[draw_below(d, 12)] = any_word(d, node->op); break;
+    case 5: change_word(d, node); break;
     case 6:
         if (x && x->ne[dim] > 0 && !takes_indices(node->op)) x->ne[dim]--;
         break;
