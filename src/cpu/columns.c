@@ -46,6 +46,7 @@ struct tn_columns tn_columns_of(const struct ggml_tensor * node) {
         c.dot = tn_row_dot_find(a->type, c.rounds ? partner : GGML_TYPE_F32);
         c.rounds = c.rounds && c.dot; // q8_1 and q8_K as weights have no partner
     }
+    if (c.dot) c.dot_2x2 = tn_row_dot_find_2x2(c.dot);
     if (c.in_place) return c;
     c.size = blocks_at(&c);
     if (c.rounds) c.size += tn_align_up(ggml_row_size(partner, c.n), ALIGNMENT);
@@ -103,10 +104,27 @@ bool tn_columns_has_dot(const struct tn_columns * c, const char * column) {
     return c->dot && (!c->rounds || ((const struct head *) column)->factor != 0.0);
 }
 
+// What weights are multiplied with, and what the product is multiplied by then.
+static const char * operand_of(const struct tn_columns * c, const char * column, double * factor) {
+    *factor = c->in_place || !c->rounds ? 1.0 : ((const struct head *) column)->factor;
+    if (c->in_place) return column;
+    return column + (c->rounds ? blocks_at(c) : HEAD);
+}
+
 double tn_columns_dot(const struct tn_columns * c, const char * weights, const char * column) {
-    if (c->in_place) return c->dot->run(c->n, weights, column);
-    if (!c->rounds) return c->dot->run(c->n, weights, column + HEAD);
-    return ((const struct head *) column)->factor * c->dot->run(c->n, weights, column + blocks_at(c));
+    double factor;
+    const char * y = operand_of(c, column, &factor);
+    return factor * c->dot->run(c->n, weights, y);
+}
+
+void tn_columns_dot_2x2(const struct tn_columns * c, const char * const weights[2],
+                        const char * const columns[2], double sums[4]) {
+    double factors[2];
+    const void * const y[2] = { operand_of(c, columns[0], &factors[0]),
+                                operand_of(c, columns[1], &factors[1]) };
+    c->dot_2x2->run(c->n, (const void * [2]){ weights[0], weights[1] }, y, sums);
+    for (int i = 0; i < 4; i++)
+        sums[i] *= factors[i % 2];
 }
 
 const float * tn_columns_f32(const struct tn_columns * c, const char * column) {

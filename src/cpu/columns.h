@@ -24,12 +24,13 @@
 #include "ggml.h"
 
 struct tn_columns {
-    int64_t n;                     // elements of one
-    const struct tn_row_dot * dot; // NULL: weights have to become f32 first
-    bool in_place;                 // nothing to pack: rows are taken where they lie
-    bool rounds;                   // to blocks of eight bits
-    bool is_ref;                   // but this time they stay f32 (use_ref)
-    size_t size;                   // bytes of a packed one, a multiple of 64
+    int64_t n;                             // elements of one
+    const struct tn_row_dot * dot;         // NULL: weights have to become f32 first
+    const struct tn_row_dot_2x2 * dot_2x2; // the same for two rows of both; NULL: one by one
+    bool in_place;                         // nothing to pack: rows are taken where they lie
+    bool rounds;                           // to blocks of eight bits
+    bool is_ref;                           // but this time they stay f32 (use_ref)
+    size_t size;                           // bytes of a packed one, a multiple of 64
 };
 
 // For a node whose src1 is multiplied with rows of src0.
@@ -43,6 +44,9 @@ void tn_columns_pack(const struct tn_columns * c, const struct tn_operand * b, c
 // A column, packed or in place: can weights be multiplied with it as they are? If not, as f32 with its f32.
 bool tn_columns_has_dot(const struct tn_columns * c, const char * column);
 double tn_columns_dot(const struct tn_columns * c, const char * weights, const char * column);
+// Where there is dot_2x2: sums[2 * r + j] is weights r with column j, the bits of four single ones.
+void tn_columns_dot_2x2(const struct tn_columns * c, const char * const weights[2],
+                        const char * const columns[2], double sums[4]);
 const float * tn_columns_f32(const struct tn_columns * c, const char * column);
 
 #endif

@@ -56,3 +56,15 @@ const struct tn_row_dot * tn_row_dot_find(enum ggml_type x, enum ggml_type y) {
 enum ggml_type tn_row_dot_partner(enum ggml_type x) {
     return rows[x].run ? rows[x].y : GGML_TYPE_COUNT;
 }
+
+static const struct tn_row_dot_2x2 rows_2x2[GGML_TYPE_COUNT] = {
+    [GGML_TYPE_Q4_0] = { tn_dot_legacy_q4_0_q8_0_2x2 },
+    [GGML_TYPE_Q8_0] = { tn_dot_legacy_q8_0_q8_0_2x2 },
+    [GGML_TYPE_Q4_K] = { tn_dot_k_q4_k_q8_k_2x2 },
+    [GGML_TYPE_Q6_K] = { tn_dot_k_q6_k_q8_k_2x2 },
+};
+
+const struct tn_row_dot_2x2 * tn_row_dot_find_2x2(const struct tn_row_dot * dot) {
+    const struct tn_row_dot_2x2 * fours = &rows_2x2[dot->x];
+    return fours->run ? fours : NULL;
+}

@@ -14,10 +14,18 @@ struct tn_row_dot {
     double (*run)(int64_t n, const void * x, const void * y);
 };
 
+// Two rows with two: sums[2 * r + j] is x[r] with y[j], the bits of four calls of run.
+struct tn_row_dot_2x2 {
+    void (*run)(int64_t n, const void * const x[2], const void * const y[2], double sums[4]);
+};
+
 // NULL: rows of these types are not multiplied as they are.
 const struct tn_row_dot * tn_row_dot_find(enum ggml_type x, enum ggml_type y);
 
 // The type that rows are multiplied with for which traits.def has a row; GGML_TYPE_COUNT: none.
 enum ggml_type tn_row_dot_partner(enum ggml_type x);
+
+// NULL: there is none for this product.
+const struct tn_row_dot_2x2 * tn_row_dot_find_2x2(const struct tn_row_dot * dot);
 
 #endif

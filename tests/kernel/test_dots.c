@@ -129,6 +129,80 @@ static void every_version_is_right(void ** state) {
     assert_int_equal(n_scalar, (int) TN_COUNT(types) - 3); // all but f32, f16 and bf16
 }
 
+typedef void (*dot_2x2_function)(int64_t n, const void * const x[2], const void * const y[2], double sums[4]);
+
+static const struct version_2x2 {
+    const char * name; // of the single product, with a tail
+    enum tn_isa isa;
+    dot_2x2_function function;
+} versions_2x2[] = {
+#define TN_ROW(isa, function) { "tn_" #function, TN_ISA_##isa, tn_##function##_##isa },
+#define TN_SCALAR(function)   TN_ROW(scalar, function)
+#include "cpu/kernels/dots_2x2.def"
+#undef TN_SCALAR
+#undef TN_ROW
+};
+
+// The scalar version of the product of one row with one, and its types.
+static dot_function single_of(const char * name, enum ggml_type * x, enum ggml_type * y) {
+    const size_t len = strlen(name) - strlen("_2x2");
+    assert_string_equal(name + len, "_2x2");
+    for (size_t i = 0; i < TN_COUNT(types); i++) {
+        if (strlen(types[i].name) != len || strncmp(types[i].name, name, len) != 0) continue;
+        *x = types[i].x;
+        *y = types[i].y;
+    }
+    for (size_t i = 0; i < TN_COUNT(versions); i++) {
+        if (strlen(versions[i].name) == len && strncmp(versions[i].name, name, len) == 0)
+            return versions[i].scalar;
+    }
+    fail_msg("%s: no single product has that name", name);
+    return NULL;
+}
+
+// All bits of four single products, or NaN for NaN: bytes may be anything.
+static void check_2x2(const struct version_2x2 * v, int64_t n, struct test_rng * rng, bool any_bytes) {
+    enum ggml_type type_x = GGML_TYPE_COUNT, type_y = GGML_TYPE_COUNT;
+    const dot_function single = single_of(v->name, &type_x, &type_y);
+    struct row x[2], y[2];
+    for (int i = 0; i < 2; i++) {
+        x[i] = new_row(type_x, n);
+        y[i] = new_row(type_y, n);
+        fill(rng, &x[i], type_x, n, any_bytes);
+        fill(rng, &y[i], type_y, n, false);
+    }
+    double got[4];
+    v->function(n, (const void * [2]){ x[0].bytes, x[1].bytes }, (const void * [2]){ y[0].bytes, y[1].bytes },
+                got);
+    for (int i = 0; i < 4; i++) {
+        const double want = single(n, x[i / 2].bytes, y[i % 2].bytes);
+        if (memcmp(&got[i], &want, sizeof(want)) != 0 && !(isnan(got[i]) && isnan(want)))
+            fail_msg("%s, %s, n = %d: product %d is %.17g, not %.17g", v->name, tn_isa_name(v->isa), (int) n,
+                     i, got[i], want);
+    }
+    for (int i = 0; i < 2; i++) {
+        free_row(&x[i]);
+        free_row(&y[i]);
+    }
+}
+
+static void two_with_two_give_the_bits_of_four(void ** state) {
+    struct test_rng rng = { test_seed() };
+    int n_scalar = 0;
+    (void) state;
+    for (size_t i = 0; i < TN_COUNT(versions_2x2); i++) {
+        if (!(tn_isa_machine() >> versions_2x2[i].isa & 1)) continue;
+        for (int64_t n = 0; n <= 20; n++) // steps of 256 hold whole blocks of all
+            check_2x2(&versions_2x2[i], n * 256, &rng, n % 2);
+        for (int64_t n = 32; n < 512 && strstr(versions_2x2[i].name, "_k_") == NULL; n += 32)
+            check_2x2(&versions_2x2[i], n, &rng, false);
+        for (int64_t k = 0; k < test_rounds(500); k++)
+            check_2x2(&versions_2x2[i], 256 * (1 + k % 2), &rng, true);
+        n_scalar += versions_2x2[i].isa == TN_ISA_scalar;
+    }
+    assert_int_equal(n_scalar, 4);
+}
+
 // Sums are as large as finite scales can make them: no infinity on the way.
 static void huge_activations(void ** state) {
     (void) state;
@@ -154,6 +228,7 @@ static void huge_activations(void ** state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_version_is_right),
+        cmocka_unit_test(two_with_two_give_the_bits_of_four),
         cmocka_unit_test(huge_activations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -183,17 +183,40 @@ static bool has_dot(const struct product * s, int64_t panel) {
     return tn_columns_has_dot(&s->columns, column_at(s, panel));
 }
 
-// A row for all columns while it is near.
+static void multiply_singly(const struct product * s, const struct block * b, int64_t r, int64_t panel) {
+    if (!has_dot(s, panel)) return;
+    const char * row = b->a + (size_t) r * s->a.nb[1];
+    column_of_y(s, b, panel)[r] = (float) tn_columns_dot(&s->columns, row, column_at(s, panel));
+}
+
+// Rows r and r + 1 with two panels; or one with one, if no more are there. All give the same bits.
+static void multiply(const struct product * s, const struct block * b, int64_t r, struct range panels) {
+    const int64_t n_rows = tn_min_i64(s->columns.dot_2x2 ? 2 : 1, b->n_rows - r);
+    const int64_t p = panels.first;
+    if (n_rows == 2 && panels.last - p == 2 && has_dot(s, p) && has_dot(s, p + 1)) {
+        const char * row = b->a + (size_t) r * s->a.nb[1];
+        double sums[4];
+        tn_columns_dot_2x2(&s->columns, (const char * [2]){ row, row + s->a.nb[1] },
+                           (const char * [2]){ column_at(s, p), column_at(s, p + 1) }, sums);
+        for (int i = 0; i < 4; i++)
+            column_of_y(s, b, p + i % 2)[r + i / 2] = (float) sums[i];
+        return;
+    }
+    for (int64_t i = r; i < r + n_rows; i++) {
+        for (int64_t j = p; j < panels.last; j++)
+            multiply_singly(s, b, i, j);
+    }
+}
+
+// A row, or two, for all columns while it is near.
 static void compute_few(const struct product * s, struct block * b, struct range panels, float * scratch) {
     for (int64_t p = panels.first; p < panels.last; p++) {
         if (!has_dot(s, p)) compute_decoded(s, b, (struct range){ p, p + 1 }, scratch);
     }
-    for (int64_t r = 0; r < b->n_rows; r++) {
-        const char * row = b->a + (size_t) r * s->a.nb[1];
-        for (int64_t p = panels.first; p < panels.last; p++) {
-            if (has_dot(s, p))
-                column_of_y(s, b, p)[r] = (float) tn_columns_dot(&s->columns, row, column_at(s, p));
-        }
+    const int64_t step = s->columns.dot_2x2 ? 2 : 1;
+    for (int64_t r = 0; r < b->n_rows; r += step) {
+        for (int64_t p = panels.first; p < panels.last; p += step)
+            multiply(s, b, r, (struct range){ p, tn_min_i64(p + step, panels.last) });
     }
 }
 

@@ -39,6 +39,15 @@ static void a_machine_runs_scalar_and_its_own(void ** state) {
     if (TN_ARCH_ARM) assert_true(set >> TN_ISA_arm_neon & 1);
 }
 
+// So every kernel of the architecture is tested there.
+static void an_emulated_machine_runs_every_level(void ** state) {
+    (void) state;
+    for (int i = 0; TENON_EMULATED && i < TN_ISA_COUNT; i++) {
+        if (is_ours((enum tn_isa) i) && !(tn_isa_machine() >> i & 1))
+            fail_msg("the emulated processor lacks %s", tn_isa_name((enum tn_isa) i));
+    }
+}
+
 static void what_is_used_stays_below_the_limit(void ** state) {
     (void) state;
     for (int i = 0; i < TN_ISA_COUNT; i++) {
@@ -46,6 +55,7 @@ static void what_is_used_stays_below_the_limit(void ** state) {
         tn_kernels_select(limit);
         assert_true((tn_kernels_used() & ~(limit & tn_isa_machine())) == 0);
         if (i == TN_ISA_scalar) assert_int_equal(tn_kernels_used(), 1 << TN_ISA_scalar);
+        if (tn_isa_machine() >> i & 1) assert_true(tn_kernels_used() >> i & 1); // no row without a kernel
     }
     tn_kernels_select(0);
     assert_int_equal(tn_kernels_used(), 1 << TN_ISA_scalar);
@@ -89,6 +99,7 @@ int main(void) {
         cmocka_unit_test_setup(the_variable_limits_the_first_selection, allow_no_more_than_scalar),
         cmocka_unit_test(levels_have_names),
         cmocka_unit_test(a_machine_runs_scalar_and_its_own),
+        cmocka_unit_test(an_emulated_machine_runs_every_level),
         cmocka_unit_test(what_is_used_stays_below_the_limit),
         cmocka_unit_test(features_are_listed),
     };

@@ -18,9 +18,16 @@ TN_FUNCTION(double, dot_k_q6_k_q8_k, (int64_t n, const void * x, const void * y)
 TN_FUNCTION(double, dot_k_tq1_0_q8_k, (int64_t n, const void * x, const void * y), (n, x, y))
 TN_FUNCTION(double, dot_k_tq2_0_q8_k, (int64_t n, const void * x, const void * y), (n, x, y))
 
+// Two rows with two: sums[2 * r + j] is x[r] with y[j].
+TN_PROCEDURE(dot_k_q4_k_q8_k_2x2,
+             (int64_t n, const void * const x[2], const void * const y[2], double sums[4]), (n, x, y, sums))
+TN_PROCEDURE(dot_k_q6_k_q8_k_2x2,
+             (int64_t n, const void * const x[2], const void * const y[2], double sums[4]), (n, x, y, sums))
+
 #define TN_ROW              TN_KERNEL
 #define TN_SCALAR(function) TN_KERNEL(scalar, function)
 #include "cpu/kernels/dot_k/dot_k.def"
+#include "cpu/kernels/dot_k/dot_k_2x2.def"
 #undef TN_SCALAR
 #undef TN_ROW
 

@@ -18,9 +18,16 @@ TN_FUNCTION(double, dot_legacy_q8_0_q8_0, (int64_t n, const void * x, const void
 TN_FUNCTION(double, dot_legacy_q1_0_q8_0, (int64_t n, const void * x, const void * y), (n, x, y))
 TN_FUNCTION(double, dot_legacy_q2_0_q8_0, (int64_t n, const void * x, const void * y), (n, x, y))
 
+// Two rows with two: sums[2 * r + j] is x[r] with y[j].
+TN_PROCEDURE(dot_legacy_q4_0_q8_0_2x2,
+             (int64_t n, const void * const x[2], const void * const y[2], double sums[4]), (n, x, y, sums))
+TN_PROCEDURE(dot_legacy_q8_0_q8_0_2x2,
+             (int64_t n, const void * const x[2], const void * const y[2], double sums[4]), (n, x, y, sums))
+
 #define TN_ROW              TN_KERNEL
 #define TN_SCALAR(function) TN_KERNEL(scalar, function)
 #include "cpu/kernels/dot_legacy/dot_legacy.def"
+#include "cpu/kernels/dot_legacy/dot_legacy_2x2.def"
 #undef TN_SCALAR
 #undef TN_ROW
 
