@@ -9,6 +9,12 @@ if(no_revision)
   set(TN_COMMIT "unknown")
 endif()
 
+# Programs that are linked statically, C library and all, load no libraries: base/dl_none.c.
+set(tenon_other_dl none)
+if(CMAKE_EXE_LINKER_FLAGS MATCHES "(^| )-static( |$)")
+  set(tenon_other_dl posix)
+endif()
+
 # tenon_objects(NAME GLOB...): objects that a shared or static library and the tests' own archive share.
 function(tenon_objects name)
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/core/version.c PROPERTIES COMPILE_DEFINITIONS TN_COMMIT="${TN_COMMIT}")
@@ -18,6 +24,7 @@ function(tenon_objects name)
     list(APPEND sources ${found})
   endforeach()
   tenon_isa_sources(sources)
+  list(FILTER sources EXCLUDE REGEX "src/base/dl_${tenon_other_dl}\\.c$")
   if(NOT name MATCHES "^ggml-objects") # the registry sits beside the interfaces, and in a library above them
     list(FILTER sources EXCLUDE REGEX "src/backend/(registry|load)\\.c$|src/cpu/module\\.c$")
   endif()
