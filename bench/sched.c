@@ -95,7 +95,7 @@ static void open_other(const char * prefix) {
 // ---- devices ---------------------------------------------------------------------------------------------
 
 struct device {
-    char name[8];
+    char name[16];
     struct ggml_backend_device device;
     struct ggml_backend_buffer_type type;
     struct ggml_backend backend;
