@@ -351,8 +351,9 @@ static enum ggml_status settle(ggml_backend_buffer_t buffer, struct ggml_tensor 
     if (status == GGML_STATUS_SUCCESS) return status;
     t->buffer = NULL;
     t->data = before;
+    const bool has_reason = ggml_backend_buffer_is_meta(buffer); // others need not give one
     tn_iface_refuse("init_tensor", "%s memory does not take '%s': %s", ggml_backend_buffer_name(buffer),
-                    t->name, ggml_status_to_string(status));
+                    t->name, has_reason ? tn_error_text() : ggml_status_to_string(status));
     return status;
 }
 

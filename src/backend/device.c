@@ -4,6 +4,8 @@
 
 #include "backend/iface.h"
 #include "backend/use.h"
+#include "base/error.h"
+#include "base/str.h"
 
 // ---- devices --------------------------------------------------------------------------------------------
 
@@ -51,11 +53,16 @@ static bool is_complete(ggml_backend_t backend) {
 ggml_backend_t ggml_backend_dev_init(ggml_backend_dev_t device, const char * params) {
     if (!check_device(__func__, device)) return NULL;
     const char * name = ggml_backend_dev_name(device);
+    char before[TN_ERROR_MAX];
+    tn_str_copy(before, sizeof(before), tn_error_text());
+    tn_error_clear();
     ggml_backend_t backend = device->iface.init_backend(device, params);
     if (!backend) {
-        tn_iface_refuse(__func__, "device %s cannot be started", name);
+        const char * reason = tn_error_text(); // the device's own, if it gives one
+        tn_iface_refuse(__func__, "device %s cannot be started%s%s", name, *reason ? ": " : "", reason);
         return NULL;
     }
+    tn_error_set("%s", before); // nothing has failed
     const bool complete = is_complete(backend);
     if (complete && tn_use_begin(device->reg, TN_USE_BACKEND, backend)) return backend;
     if (backend->iface.free) backend->iface.free(backend);

@@ -229,6 +229,7 @@ static bool cpy(struct tn_derive * d, const char * axes) {
     (void) axes;
     if (!in_order(d)) return false;
     const struct tn_partition * to = d->src[1];
+    if (!to) return true; // a cast, which has no other destination than itself
     return d->out.axis == to->axis && tn_partition_same(&d->out, to, d->n) ? true : no_rule(d);
 }
 

@@ -36,6 +36,7 @@ static void * meta_base(ggml_backend_buffer_t buffer) {
 }
 
 static enum ggml_status meta_init_tensor(ggml_backend_buffer_t buffer, struct ggml_tensor * t) {
+    tn_slices_forget_views(buffer->context);
     return tn_slices_add(buffer->context, buffer, t) ? GGML_STATUS_SUCCESS : GGML_STATUS_FAILED;
 }
 

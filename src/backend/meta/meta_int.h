@@ -48,6 +48,7 @@ struct tn_meta_buffer {
     struct ggml_context * contexts[GGML_BACKEND_META_MAX_DEVICES]; // of packed slices, owned
     struct tn_ptrset index;                                        // tensor -> place in `list`, plus 1
     TN_ARRAY(struct tn_slices *) list;
+    size_t n_packed; // the first of `list`; what follows are views
 };
 
 // Those of a tensor in a meta buffer over `meta`'s devices. NULL with a text: it is in another buffer, or was
@@ -76,6 +77,10 @@ bool tn_slices_shape(const struct tn_partition * p, const struct ggml_tensor * t
 const struct ggml_tensor * tn_slices_base(const struct ggml_tensor * node, size_t * offset);
 
 void tn_slices_clear(struct tn_meta_buffer * b);
+
+// Graphs look at weights and caches through views that come and go unseen. When there are many they are
+// forgotten; those that are still there are found anew. Not while a graph is prepared.
+void tn_slices_forget_views(struct tn_meta_buffer * b);
 
 // ---- buffers (meta_buffer.c) ------------------------------------------------------------------------------
 

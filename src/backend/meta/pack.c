@@ -47,12 +47,22 @@ static bool is_empty(struct ggml_context * ctx, ggml_backend_buffer_type_t buft)
     return ggml_backend_alloc_ctx_tensors_from_buft_size(ctx, buft) == 0;
 }
 
+// Slices without bytes lie there too: views of them ask where.
+static void settle_empty(struct ggml_context * ctx, ggml_backend_buffer_t part) {
+    for (struct ggml_tensor * t = ggml_get_first_tensor(ctx); t; t = ggml_get_next_tensor(ctx, t)) {
+        if (!t->buffer) t->buffer = part;
+    }
+}
+
 static bool fill_device(struct tn_meta_buffer * b, int j) {
     ggml_backend_buffer_type_t buft = ggml_backend_dev_buffer_type(b->meta->devices[j]);
     b->parts[j] = is_empty(b->contexts[j], buft)
                       ? ggml_backend_buft_alloc_buffer(buft, 0)
                       : ggml_backend_alloc_ctx_tensors_from_buft(b->contexts[j], buft);
-    if (!b->parts[j]) tn_error_prefix("device %s", ggml_backend_dev_name(b->meta->devices[j]));
+    if (b->parts[j])
+        settle_empty(b->contexts[j], b->parts[j]);
+    else
+        tn_error_prefix("device %s", ggml_backend_dev_name(b->meta->devices[j]));
     return b->parts[j];
 }
 
@@ -61,6 +71,7 @@ bool tn_pack_tensors(struct tn_meta_buffer * b, struct ggml_context * ctx) {
     for (struct ggml_tensor * t = ggml_get_first_tensor(ctx); t; t = ggml_get_next_tensor(ctx, t)) {
         if (needs_memory(t) && !slice_tensor(b, t)) return false;
     }
+    b->n_packed = b->list.count;
     for (int j = 0; j < b->meta->n; j++) {
         if (!fill_device(b, j)) return false;
     }

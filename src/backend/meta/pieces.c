@@ -91,8 +91,9 @@ static bool find_sources(struct job * job) {
         if (!node->src[k]) continue;
         struct tn_slices * s = tn_slices_find(job->b->meta, node->src[k]);
         if (!s) return false;
-        if (s != job->s && !s->made) return tn_refuse("its source '%s' has no value", node->src[k]->name);
         job->src[k] = s;
+        if (s == job->s) continue; // a cast
+        if (!s->made) return tn_refuse("its source '%s' has no value", node->src[k]->name);
         job->d.src[k] = s->partition;
     }
     return true;
@@ -100,7 +101,7 @@ static bool find_sources(struct job * job) {
 
 static bool reduce_sources(struct job * job) {
     for (int k = 0; k < GGML_MAX_SRC; k++) {
-        if (job->src[k] && tn_partition_is_partial(job->src[k]->partition) &&
+        if (job->d.src[k] && tn_partition_is_partial(job->src[k]->partition) &&
             !reduce(job->p, job->src[k], job->i)) {
             return false;
         }
@@ -116,6 +117,10 @@ static bool has_partial(const struct job * job) {
 }
 
 static bool derive(struct job * job) {
+    if (job->d.node->op == GGML_OP_NONE && job->s->made) { // a leaf among the nodes: a parameter of training
+        tn_partition_copy(&job->d.out, job->s->partition, job->b->n);
+        return true;
+    }
     if (ggml_is_empty(job->d.node)) {
         tn_partition_whole(&job->d.out, GGML_BACKEND_SPLIT_AXIS_MIRRORED, job->b->n);
         return true;
@@ -150,10 +155,19 @@ static bool divide(struct job * job) {
 // Some source has no element on device j: there is nothing to do, or to add.
 static bool lacks_source(const struct job * job, int j) {
     for (int k = 0; k < GGML_MAX_SRC; k++) {
-        if (job->src[k] && tn_partition_is_split(job->src[k]->partition) && ggml_is_empty(job->src[k]->of[j]))
+        if (job->d.src[k] && tn_partition_is_split(job->src[k]->partition) &&
+            ggml_is_empty(job->src[k]->of[j]))
             return true;
     }
     return false;
+}
+
+// What was said of a leaf after it got memory.
+static void refresh_leafs(struct job * job, int j) {
+    for (int k = 0; k < GGML_MAX_SRC; k++) {
+        const struct ggml_tensor * t = job->d.node->src[k];
+        if (t && t->op == GGML_OP_NONE) job->src[k]->of[j]->flags = t->flags;
+    }
 }
 
 // The node as it is now: parameters and sources may have changed since its slices were made.
@@ -167,6 +181,7 @@ static uint32_t wire(struct job * job) {
         memcpy(slice->op_params, node->op_params, sizeof(slice->op_params));
         for (int k = 0; k < GGML_MAX_SRC; k++)
             slice->src[k] = job->src[k] ? job->src[k]->of[j] : NULL;
+        refresh_leafs(job, j);
         if (lacks_source(job, j)) {
             slice->flags &= ~GGML_TENSOR_FLAG_COMPUTE;
             idle |= 1u << j;
@@ -282,10 +297,12 @@ static enum ggml_status act(struct tn_meta_backend * b, const struct ggml_cgraph
         clear(b, a);
         return GGML_STATUS_SUCCESS;
     }
+    tn_error_clear();
     const enum ggml_status status = tn_allreduce_run(b->allreduce, a->s);
-    if (status != GGML_STATUS_SUCCESS)
-        tn_error_set("the sum '%s' over the devices was not formed: %s", a->s->tensor->name,
-                     ggml_status_to_string(status));
+    if (status != GGML_STATUS_SUCCESS) {
+        tn_error_prefix("the sum '%s' over the devices was not formed (%s)", a->s->tensor->name,
+                        ggml_status_to_string(status));
+    }
     return status;
 }
 

@@ -26,24 +26,22 @@ void tn_slices_clear(struct tn_meta_buffer * b) {
     tn_ptrset_clear(&b->index);
 }
 
+enum { MANY_VIEWS = 16384 };
+
+void tn_slices_forget_views(struct tn_meta_buffer * b) {
+    if (!b->packed || b->list.count - b->n_packed < MANY_VIEWS) return;
+    while (b->list.count > b->n_packed)
+        free_one(b->list.items[--b->list.count]);
+    tn_ptrset_clear(&b->index);
+    for (size_t i = 0; i < b->n_packed; i++) {
+        int64_t * place = tn_ptrset_put(&b->index, b->list.items[i]->tensor, NULL);
+        if (place) *place = (int64_t) i + 1; // there is room, it was larger before
+    }
+}
+
 static struct tn_slices * lookup(const struct tn_meta_buffer * b, const struct ggml_tensor * t) {
     const int64_t * place = tn_ptrset_find(&b->index, t);
     return place && *place > 0 ? b->list.items[*place - 1] : NULL;
-}
-
-struct tn_slices * tn_slices_find(const struct tn_meta_device * meta, const struct ggml_tensor * t) {
-    ggml_backend_buffer_t buffer = tn_iface_buffer_of(t);
-    struct tn_meta_buffer * b = tn_meta_buffer_of(buffer);
-    if (!b || !tn_meta_device_shares(meta, buffer->buft)) {
-        tn_error_set("'%s' is in %s memory, which device %s does not have", t->name,
-                     ggml_backend_buffer_name(buffer), meta->name);
-        return NULL;
-    }
-    struct tn_slices * s = lookup(b, t);
-    // A view of a tensor with memory is made with memory, and may never have been shown to the buffer.
-    if (!s && t->view_src && tn_slices_add(b, buffer, (struct ggml_tensor *) t)) s = lookup(b, t);
-    if (!s) tn_error_set("'%s' was not placed in its buffer", t->name);
-    return s;
 }
 
 struct tn_slices * tn_slices_enter(struct tn_meta_buffer * b, struct ggml_tensor * t) {
@@ -225,14 +223,36 @@ static bool first_state(struct tn_meta_buffer * b, ggml_backend_buffer_t buffer,
     return !*known || tn_derive_view(t, base, source->partition, offset, b->meta->n, p);
 }
 
+// false with a text; true also where nothing is known yet.
+static bool say(struct tn_meta_buffer * b, ggml_backend_buffer_t buffer, struct tn_slices * s) {
+    struct tn_partition p;
+    bool known;
+    return first_state(b, buffer, s, &p, &known) && (!known || tn_slices_divide(b, s, &p));
+}
+
+struct tn_slices * tn_slices_find(const struct tn_meta_device * meta, const struct ggml_tensor * t) {
+    ggml_backend_buffer_t buffer = tn_iface_buffer_of(t);
+    struct tn_meta_buffer * b = tn_meta_buffer_of(buffer);
+    if (!b || !tn_meta_device_shares(meta, buffer->buft)) {
+        tn_error_set("'%s' is in %s memory, which device %s does not have", t->name,
+                     ggml_backend_buffer_name(buffer), meta->name);
+        return NULL;
+    }
+    struct tn_slices * s = lookup(b, t);
+    // A view of a tensor with memory is made with memory, and may never have been shown to the buffer. Others
+    // may have been shown before it was reset.
+    if (!s && (t->view_src || !b->packed) && tn_slices_add(b, buffer, (struct ggml_tensor *) t))
+        s = lookup(b, t);
+    // A view is known as soon as its base is, and may be no node of the graph in which that became known.
+    if (s && !s->made && t->view_src && !say(b, buffer, s)) return NULL;
+    if (!s) tn_error_set("'%s' was not placed in its buffer", t->name);
+    return s;
+}
+
 bool tn_slices_add(struct tn_meta_buffer * b, ggml_backend_buffer_t buffer, struct ggml_tensor * t) {
     if (b->packed && !t->view_src) {
         return tn_refuse("'%s' cannot be added to a buffer that was made for other tensors", t->name);
     }
     struct tn_slices * s = tn_slices_enter(b, t);
-    if (!s) return false;
-    struct tn_partition p;
-    bool known;
-    if (!first_state(b, buffer, s, &p, &known)) return false;
-    return !known || tn_slices_divide(b, s, &p);
+    return s && say(b, buffer, s);
 }
