@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Every version of every dot product of blocks (src/cpu/kernels/dots.def): against the sum of the decoded
-// elements in double, and bit for bit against the scalar version. Rows are heap blocks that end with their
-// last block, so that AddressSanitizer sees what is read beyond them.
+// elements in double, and bit for bit against the scalar version. Rows of 0 to 130 blocks, of sizes around
+// those that bodies take at once, and of 2^20 elements lie between guard bytes, or in heap blocks that end
+// with them, so that AddressSanitizer sees what is read beyond.
 #include "harness.h"
 
 #include <math.h>
@@ -10,6 +11,8 @@
 #include "cpu/kernels/families.h"
 #include "ggml.h"
 #include "quant/type.h"
+
+enum { GUARD = 192, PLACES = 5 };
 
 typedef double (*dot_function)(int64_t n, const void * x, const void * y);
 
@@ -80,26 +83,106 @@ static void fill(struct test_rng * rng, struct row * r, enum ggml_type type, int
     free(weights);
 }
 
+static void compare(const struct version * v, int64_t n, const void * x, const void * y,
+                    const double want[2]) {
+    const double got = v->function(n, x, y), scalar = v->scalar(n, x, y);
+    if (!(fabs(got - want[0]) <= 1e-7 * want[1] + 1e-37))
+        fail_msg("%s, %s, n = %d: %.9g, not %.9g", v->name, tn_isa_name(v->isa), (int) n, got, want[0]);
+    if (memcmp(&got, &scalar, sizeof(got)) != 0)
+        fail_msg("%s, %s, n = %d: %.9g, but the scalar version gives %.9g", v->name, tn_isa_name(v->isa),
+                 (int) n, got, scalar);
+}
+
+// The sum of the products of decoded elements, and of their magnitudes.
+static void sum_products(int64_t n, const float * x, const float * y, double sums[2]) {
+    sums[0] = sums[1] = 0.0;
+    for (int64_t i = 0; i < n; i++) {
+        sums[0] += (double) x[i] * (double) y[i];
+        sums[1] += fabs((double) x[i] * (double) y[i]);
+    }
+}
+
 static void check(const struct version * v, enum ggml_type type_x, enum ggml_type type_y, int64_t n,
                   struct test_rng * rng, bool any_bytes) {
     struct row x = new_row(type_x, n), y = new_row(type_y, n);
     fill(rng, &x, type_x, n, any_bytes);
     fill(rng, &y, type_y, n, false);
     if (decode(&x, type_x, n) && decode(&y, type_y, n)) {
-        double want = 0.0, size = 0.0;
-        for (int64_t i = 0; i < n; i++) {
-            want += (double) x.values[i] * (double) y.values[i];
-            size += fabs((double) x.values[i] * (double) y.values[i]);
-        }
-        const double got = v->function(n, x.bytes, y.bytes), scalar = v->scalar(n, x.bytes, y.bytes);
-        if (!(fabs(got - want) <= 1e-7 * size + 1e-37))
-            fail_msg("%s, %s, n = %d: %.9g, not %.9g", v->name, tn_isa_name(v->isa), (int) n, got, want);
-        if (memcmp(&got, &scalar, sizeof(got)) != 0)
-            fail_msg("%s, %s, n = %d: %.9g, but the scalar version gives %.9g", v->name, tn_isa_name(v->isa),
-                     (int) n, got, scalar);
+        double want[2];
+        sum_products(n, x.values, y.values, want);
+        compare(v, n, x.bytes, y.bytes, want);
     }
     free_row(&x);
     free_row(&y);
+}
+
+// n elements of a row that was encoded, repeated as often as it takes; at a multiple of 4 only, and with
+// guard bytes behind it, or with nothing.
+struct placed {
+    uint8_t * memory;
+    size_t before, size, after;
+};
+
+static struct placed place(const struct row * row, size_t row_size, size_t size, int at) {
+    struct placed p = { .before = GUARD + 4 * (size_t) at, .size = size, .after = at % 2 ? 0 : GUARD };
+    p.memory = malloc(p.before + size + p.after);
+    assert_non_null(p.memory);
+    memset(p.memory, 0xa5, p.before + size + p.after);
+    for (size_t k = 0; k < size; k += row_size)
+        memcpy(p.memory + p.before + k, row->bytes, size - k < row_size ? size - k : row_size);
+    return p;
+}
+
+static void check_placed(const struct version * v, int64_t n, const struct placed * p, const struct row * row,
+                         size_t row_size) {
+    for (size_t i = 0; i < p->before + p->size + p->after; i++) {
+        const bool inside = i >= p->before && i < p->before + p->size;
+        const uint8_t want = inside ? ((const uint8_t *) row->bytes)[(i - p->before) % row_size] : 0xa5;
+        if (p->memory[i] != want)
+            fail_msg("%s, %s, n = %d: byte %td of an operand is overwritten", v->name, tn_isa_name(v->isa),
+                     (int) n, (ptrdiff_t) i - (ptrdiff_t) p->before);
+    }
+}
+
+// Encoded rows of `whole` elements; of them n, repeated.
+struct operands {
+    enum ggml_type type_x, type_y;
+    int64_t whole;
+    struct row x, y;
+};
+
+static void check_length(const struct version * v, const struct operands * o, int64_t n) {
+    const size_t size_x = ggml_row_size(o->type_x, o->whole), size_y = ggml_row_size(o->type_y, o->whole);
+    struct placed x = place(&o->x, size_x, ggml_row_size(o->type_x, n), (int) (n / 32 % PLACES));
+    struct placed y = place(&o->y, size_y, ggml_row_size(o->type_y, n), (int) (n / 64 % PLACES));
+    double want[2] = { 0 }, part[2];
+    for (int64_t k = 0; k < n; k += o->whole) {
+        sum_products(n - k < o->whole ? n - k : o->whole, o->x.values, o->y.values, part);
+        want[0] += part[0];
+        want[1] += part[1];
+    }
+    compare(v, n, x.memory + x.before, y.memory + y.before, want);
+    check_placed(v, n, &x, &o->x, size_x);
+    check_placed(v, n, &y, &o->y, size_y);
+    free(x.memory);
+    free(y.memory);
+}
+
+static void check_lengths(const struct version * v, enum ggml_type type_x, enum ggml_type type_y,
+                          int64_t step, struct test_rng * rng) {
+    const int64_t blocks[] = { 255, 256, 257, 511, 512, 513, 1000 };
+    struct operands o = { type_x, type_y, 256 * step, new_row(type_x, 256 * step),
+                          new_row(type_y, 256 * step) };
+    fill(rng, &o.x, type_x, o.whole, false);
+    fill(rng, &o.y, type_y, o.whole, false);
+    assert_true(decode(&o.x, type_x, o.whole) && decode(&o.y, type_y, o.whole));
+    for (int64_t k = 0; k <= 130; k++)
+        check_length(v, &o, k * step);
+    for (size_t k = 0; k < TN_COUNT(blocks); k++)
+        check_length(v, &o, blocks[k] * step);
+    check_length(v, &o, 1 << 20);
+    free_row(&o.x);
+    free_row(&o.y);
 }
 
 static void check_version(const struct version * v, struct test_rng * rng) {
@@ -109,11 +192,9 @@ static void check_version(const struct version * v, struct test_rng * rng) {
     if (k == TN_COUNT(types)) fail_msg("%s: no row of traits.def names it", v->name);
     const int64_t block = ggml_blck_size(types[k].x), other = ggml_blck_size(types[k].y);
     const int64_t step = block > other ? block : other;
-    for (int64_t n = 0; n <= 5; n++)
-        check(v, types[k].x, types[k].y, n * step, rng, false);
+    check_lengths(v, types[k].x, types[k].y, step, rng);
     for (int64_t i = 0; i < test_rounds(2000); i++)
         check(v, types[k].x, types[k].y, step * (1 + i % 2), rng, true);
-    check(v, types[k].x, types[k].y, 1 << 15, rng, false);
 }
 
 static void every_version_is_right(void ** state) {

@@ -289,6 +289,11 @@ static void check(const struct version * v, int64_t n, int place, struct test_rn
         rule->call(i ? v->function : v->scalar, &t);
         results[i] = t.result;
         check_guards(v, n, memory, before, y_size, all);
+        for (int k = 0; k < 2; k++) {
+            if (x_size[k] > 0 && memcmp(k ? t.b : t.a, values[k], x_size[k]) != 0)
+                fail_msg("%s, %s, n = %d: operand %d is overwritten", v->name, tn_isa_name(v->isa), (int) n,
+                         k);
+        }
     }
     compare(v, n, y[1] + before, y[0] + before, y_size);
     if (!near(results[1], results[0], rule->ulps > 0 ? 4e-7 * fabs(results[0]) + 1e-44 : 0.0))
@@ -353,6 +358,48 @@ static void every_version_agrees_with_the_scalar_one(void ** state) {
     if (machine >> TN_ISA_arm_neon & 1) assert_true(checked[TN_ISA_arm_neon] > 20);
 }
 
+// The walk draws a row of its own for each of a tile's eight, which is too much memory here: one is all of
+// them.
+static void tiles_of_a_million_steps(void ** state) {
+    enum { N = 1 << 20, SIZE = TN_GEMM_ROWS * TN_GEMM_COLS };
+    struct test_rng rng = { test_seed() };
+    float * row = malloc(N * sizeof(float));
+    float * panel = malloc((size_t) N * TN_GEMM_COLS * sizeof(float));
+    const float * rows[TN_GEMM_ROWS];
+    double want[TN_GEMM_COLS] = { 0 };
+    (void) state;
+    assert_true(row && panel);
+    for (int r = 0; r < TN_GEMM_ROWS; r++)
+        rows[r] = row;
+    for (int64_t k = 0; k < N; k++) {
+        row[k] = test_rng_float(&rng, -1.0f, 1.0f);
+        for (int c = 0; c < TN_GEMM_COLS; c++) {
+            panel[k * TN_GEMM_COLS + c] = (float) (k % 7 - 3 + c);
+            want[c] += (double) row[k] * (double) panel[k * TN_GEMM_COLS + c];
+        }
+    }
+    for (size_t i = 0; i < TN_COUNT(versions); i++) {
+        const struct version * v = &versions[i];
+        if (strcmp(v->name, "gemm_float_tile") != 0 || !(tn_isa_machine() >> v->isa & 1)) continue;
+        struct {
+            float before[16], y[SIZE], after[16];
+        } out;
+        memset(&out, 0xa5, sizeof(out));
+        ((TN_TYPE_OF(*tn_gemm_float_tile) *) v->function)(
+            N, &(struct tn_gemm_size){ TN_GEMM_ROWS, TN_GEMM_COLS }, rows, panel, out.y);
+        // A sum in one f32: roundings of 2^-24 of what is there so far, which drifts as a random walk does.
+        for (int j = 0; j < SIZE; j++) {
+            if (!(fabs((double) out.y[j] - want[j % TN_GEMM_COLS]) <=
+                  2.0 + 1e-3 * fabs(want[j % TN_GEMM_COLS])))
+                fail_msg("%s: %g, not %g", tn_isa_name(v->isa), (double) out.y[j], want[j % TN_GEMM_COLS]);
+        }
+        for (size_t b = 0; b < sizeof(out.before); b++)
+            assert_true(((uint8_t *) out.before)[b] == 0xa5 && ((uint8_t *) out.after)[b] == 0xa5);
+    }
+    free(row);
+    free(panel);
+}
+
 // exp of every 509th number between -105 and 89, against double.
 static void exp_is_right_to_2_units(void ** state) {
     (void) state;
@@ -381,6 +428,7 @@ static void exp_is_right_to_2_units(void ** state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_version_agrees_with_the_scalar_one),
+        cmocka_unit_test(tiles_of_a_million_steps),
         cmocka_unit_test(exp_is_right_to_2_units),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
