@@ -68,7 +68,7 @@ struct ggml_tensor * make_opt_step(struct draw * d) {
     struct ggml_tensor * p = draw_source(d, adamw ? 4 : 2, (const int64_t[]){ n, 1, 1, 1 });
     ggml_set_param(w);
     if (ggml_blck_size(p->type) > 1) return ggml_opt_step_sgd(d->ctx, w, g, p);
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < ggml_nelements(p); i++) // one, where a wild type refuses a row of n
         cpu_put(p, (const int64_t[]){ i, 0, 0, 0 }, (double) settings[i]);
     if (!adamw) return ggml_opt_step_sgd(d->ctx, w, g, p);
     int64_t i[4] = { 0 };
