@@ -35,11 +35,6 @@ static bool is_work(struct ggml_backend_sched * s, int32_t id) {
     return tn_sched_at(s, id)->is_work;
 }
 
-// Does a node write into memory of another tensor?
-static bool writes_elsewhere(struct ggml_backend_sched * s, int32_t id) {
-    return tn_sched_at(s, id)->root != id && is_work(s, id);
-}
-
 // ---- questions -------------------------------------------------------------------------------------------
 
 // What computes nothing can be anywhere.
@@ -60,8 +55,14 @@ static bool supports(struct ggml_backend_sched * s, int backend, int32_t id) {
 // The same, and it can use the memory that the node writes, as far as that is known.
 static bool can_run(struct ggml_backend_sched * s, int backend, int32_t id) {
     if (!supports(s, backend, id)) return false;
-    const int32_t root = tn_sched_at(s, id)->root;
-    return root == id || tn_sched_type_of(s, root) < 0 || tn_sched_reaches(s, backend, root);
+    const struct tn_sched_targets targets = tn_sched_targets_of(s, id);
+    for (int i = 0; i < targets.n; i++) {
+        const int32_t root = targets.roots[i];
+        // Moments that have no memory yet may still move (pass 4).
+        const int type = i == 0 ? tn_sched_type_of(s, root) : tn_sched_at(s, root)->memory;
+        if (root != id && type >= 0 && !(s->types.items[type].readers >> backend & 1)) return false;
+    }
+    return true;
 }
 
 // The first of a set of back ends that can run it, -1: none.
@@ -274,71 +275,122 @@ static bool settle_nodes(struct ggml_backend_sched * s) {
 
 // ---- memory that several nodes write ---------------------------------------------------------------------
 
+// All who could use the memory of a root, if it is there.
+static uint16_t users_of(struct ggml_backend_sched * s, const struct tn_sched_tensor * root) {
+    return root->memory >= 0 ? s->types.items[root->memory].readers : (uint16_t) ((1u << s->n_backends) - 1);
+}
+
 // What is written before it has a place gets that of the first who writes. true: a writer cannot use the
 // place that is chosen.
 static bool find_conflicts(struct ggml_backend_sched * s) {
     bool any = false;
     for (size_t i = 0; i < s->nodes.count; i++) {
         const struct tn_sched_tensor * t = tn_sched_at(s, s->nodes.items[i].id);
-        struct tn_sched_tensor * root = tn_sched_at(s, t->root);
-        if (!writes_elsewhere(s, s->nodes.items[i].id)) continue;
-        if (tn_sched_type_of(s, t->root) < 0) put(s, t->root, t->backend, TN_CAUSE_WRITES);
-        if (tn_sched_reaches(s, t->backend, t->root)) continue;
-        root->group = root->memory >= 0 ? s->types.items[root->memory].readers : (uint16_t) 0xffff;
-        any = true;
+        const struct tn_sched_targets targets = tn_sched_targets_of(s, s->nodes.items[i].id);
+        for (int k = 0; k < targets.n; k++) {
+            const int32_t id = targets.roots[k];
+            struct tn_sched_tensor * root = tn_sched_at(s, id);
+            if (tn_sched_type_of(s, id) < 0) put(s, id, t->backend, TN_CAUSE_WRITES);
+            if (tn_sched_reaches(s, t->backend, id)) continue;
+            root->group = users_of(s, root);
+            any = true;
+        }
     }
     return any;
 }
 
-static bool in_group(struct ggml_backend_sched * s, int32_t id) {
-    return is_work(s, id) && tn_sched_at(s, tn_sched_at(s, id)->root)->group != 0;
-}
-
-// Leaves in the group of the memory only who can run this node. false: nobody.
-static bool narrow(struct ggml_backend_sched * s, int32_t id) {
-    struct tn_sched_tensor * root = tn_sched_at(s, tn_sched_at(s, id)->root);
-    for (int b = 0; b < TN_SCHED_BACKENDS; b++) {
-        const bool stays = b < s->n_backends && (root->group >> b & 1) && supports(s, b, id);
-        if (!stays) root->group &= (uint16_t) ~(1u << b);
+// Those who can run a node and use all that it writes, if a part of that is in a group; 0: none is.
+static uint16_t group_of(struct ggml_backend_sched * s, int32_t id, const struct tn_sched_targets * targets) {
+    uint16_t set = 0xffff;
+    bool is_in = false;
+    for (int k = 0; k < targets->n; k++) {
+        const struct tn_sched_tensor * root = tn_sched_at(s, targets->roots[k]);
+        is_in = is_in || root->group;
+        set &= root->group ? root->group : users_of(s, root);
     }
-    return root->group != 0;
+    for (int b = 0; is_in && b < s->n_backends; b++) {
+        if ((set >> b & 1) && !supports(s, b, id)) set &= (uint16_t) ~(1u << b);
+    }
+    return is_in ? set : 0;
 }
 
-// Of those where the caller wants this node or its memory, if that is possible.
-static void favour(struct ggml_backend_sched * s, int32_t id) {
+static bool is_in_group(struct ggml_backend_sched * s, const struct tn_sched_targets * targets) {
+    for (int k = 0; k < targets->n; k++) {
+        if (tn_sched_at(s, targets->roots[k])->group) return true;
+    }
+    return false;
+}
+
+static bool set_group(struct ggml_backend_sched * s, const struct tn_sched_targets * targets, uint16_t set) {
+    bool changed = false;
+    for (int k = 0; k < targets->n; k++) {
+        struct tn_sched_tensor * root = tn_sched_at(s, targets->roots[k]);
+        changed = changed || root->group != set;
+        root->group = set;
+    }
+    return changed;
+}
+
+// Leaves in the groups only who can run all the nodes; a node that writes several memories makes one group of
+// them. Ends, since sets only shrink. false: nobody is left for a node.
+static bool narrow(struct ggml_backend_sched * s) {
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (size_t i = 0; i < s->nodes.count; i++) {
+            const int32_t id = s->nodes.items[i].id;
+            const struct tn_sched_targets targets = tn_sched_targets_of(s, id);
+            if (!is_in_group(s, &targets)) continue;
+            const uint16_t set = group_of(s, id, &targets);
+            if (!set) return refuse_homeless(s, id);
+            changed |= set_group(s, &targets, set);
+        }
+    }
+    return true;
+}
+
+// Of a group those where the caller wants a tensor, if that is possible.
+static bool favour(struct ggml_backend_sched * s, int32_t id, const struct tn_sched_targets * targets) {
     const struct tn_sched_tensor * t = tn_sched_at(s, id);
-    struct tn_sched_tensor * root = tn_sched_at(s, t->root);
-    const uint16_t wanted = t->cause == TN_CAUSE_CALLER ? (uint16_t) (root->group & 1u << t->backend) : 0;
-    if (wanted) root->group = wanted;
+    const uint16_t group = tn_sched_at(s, targets->roots[0])->group;
+    const uint16_t wanted = t->cause == TN_CAUSE_CALLER ? (uint16_t) (group & 1u << t->backend) : 0;
+    return !wanted || !set_group(s, targets, wanted) || narrow(s);
+}
+
+static bool favour_placed(struct ggml_backend_sched * s) {
+    for (size_t i = 0; i < s->nodes.count; i++) {
+        const int32_t id = s->nodes.items[i].id;
+        const struct tn_sched_targets targets = tn_sched_targets_of(s, id);
+        if (!is_in_group(s, &targets)) continue;
+        for (int k = 0; k < targets.n; k++) {
+            if (!favour(s, targets.roots[k], &targets)) return false;
+        }
+        if (!favour(s, id, &targets)) return false;
+    }
+    return true;
+}
+
+static void move(struct ggml_backend_sched * s, int32_t id, int backend) {
+    if (tn_sched_at(s, id)->backend != backend) put(s, id, backend, TN_CAUSE_WRITES);
 }
 
 static void join(struct ggml_backend_sched * s, int32_t id) {
-    const int32_t root = tn_sched_at(s, id)->root;
+    const struct tn_sched_targets targets = tn_sched_targets_of(s, id);
+    if (!is_in_group(s, &targets)) return;
     int b = 0;
-    while (!(tn_sched_at(s, root)->group >> b & 1))
+    while (!(tn_sched_at(s, targets.roots[0])->group >> b & 1))
         b++;
-    if (tn_sched_at(s, id)->backend != b) put(s, id, b, TN_CAUSE_WRITES);
-    if (tn_sched_at(s, root)->backend != b) put(s, root, b, TN_CAUSE_WRITES);
+    move(s, id, b);
+    for (int k = 0; k < targets.n; k++)
+        move(s, targets.roots[k], b);
 }
 
 // 4. All who write one memory have to be able to use it: where that is not so, they and the memory move to
 //    the first back end that can run them all.
 static bool join_writers(struct ggml_backend_sched * s) {
     if (!find_conflicts(s)) return true;
-    const size_t n = s->nodes.count;
-    for (size_t i = 0; i < n; i++) {
-        const int32_t id = s->nodes.items[i].id;
-        if (in_group(s, id) && !narrow(s, id)) return refuse_homeless(s, id);
-    }
-    for (size_t i = 0; i < n; i++) {
-        const int32_t id = s->nodes.items[i].id;
-        if (!in_group(s, id)) continue;
-        favour(s, tn_sched_at(s, id)->root);
-        favour(s, id);
-    }
-    for (size_t i = 0; i < n; i++) {
-        if (in_group(s, s->nodes.items[i].id)) join(s, s->nodes.items[i].id);
-    }
+    if (!narrow(s) || !favour_placed(s)) return false;
+    for (size_t i = 0; i < s->nodes.count; i++)
+        join(s, s->nodes.items[i].id);
     return true;
 }
 

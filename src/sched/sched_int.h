@@ -251,6 +251,23 @@ int32_t tn_index_find(const struct ggml_backend_sched * s, const struct ggml_ten
 // Where the id plus one of a tensor is, or, if that is 0, has to be written. NULL: no memory.
 int32_t * tn_index_put(struct ggml_backend_sched * s, const struct ggml_tensor * t);
 
+// In whose memory a node writes: its own root first, then, for a step of AdamW, those of its moments.
+struct tn_sched_targets {
+    int32_t roots[3];
+    int n;
+};
+
+TN_INLINE struct tn_sched_targets tn_sched_targets_of(struct ggml_backend_sched * s, int32_t id) {
+    const struct tn_sched_tensor * t = tn_sched_at(s, id);
+    struct tn_sched_targets targets = { .roots = { t->root }, .n = t->is_work };
+    if (t->tensor->op != GGML_OP_OPT_STEP_ADAMW) return targets;
+    for (int slot = 2; slot <= 3; slot++) {
+        const int32_t source = t->tensor->src[slot] ? tn_index_find(s, t->tensor->src[slot]) : -1;
+        if (source >= 0) targets.roots[targets.n++] = tn_sched_at(s, source)->root;
+    }
+    return targets;
+}
+
 void tn_index_clear(struct ggml_backend_sched * s);
 void tn_index_free(struct ggml_backend_sched * s);
 

@@ -114,13 +114,15 @@ static bool add_source(struct ggml_backend_sched * s, const struct tn_sched_node
 
 static bool add_work(struct ggml_backend_sched * s, int32_t i) {
     const struct tn_sched_node * node = &s->nodes.items[i];
-    const int32_t root = tn_sched_at(s, node->id)->root;
+    const struct tn_sched_targets targets = tn_sched_targets_of(s, node->id); // before sources become copies
     if (starts_split(s, node) && !begin_split(s, tn_sched_at(s, node->id)->backend, i)) return false;
     for (int32_t e = node->first_edge; e < node[1].first_edge; e++) {
         if (!add_source(s, node, &s->edges.items[e])) return false;
     }
-    tn_split_touch_source(s, node->id, present(s)->touch.writes);
-    if (root != node->id) tn_sched_at(s, root)->version++;
+    for (int k = 0; k < targets.n; k++) {
+        tn_split_touch_source(s, targets.roots[k], present(s)->touch.writes);
+        if (targets.roots[k] != node->id) tn_sched_at(s, targets.roots[k])->version++;
+    }
     return true;
 }
 

@@ -262,6 +262,41 @@ static void memory_where_nobody_computes_is_named(void ** state) {
     stage_end(&s);
 }
 
+// A step of AdamW writes its moments as well: it goes where they are, or they to where it can run.
+static void moments_are_written_where_they_are(void ** state) {
+    (void) state;
+    for (int place = 0; place < 3; place++) {
+        struct stage s = stage_begin(2, false, NULL);
+        struct ggml_context *owner = stage_context(), *ctx = stage_context();
+        struct ggml_tensor *m = stage_row(owner, "m"), *v = stage_row(owner, "v");
+        ggml_backend_buffer_t memory[] = { stage_own(&s, place, m, GGML_BACKEND_BUFFER_USAGE_ANY),
+                                           stage_own(&s, place, v, GGML_BACKEND_BUFFER_USAGE_ANY) };
+        struct ggml_tensor *w = stage_input(ctx, "w"), *grad = stage_input(ctx, "grad");
+        struct ggml_tensor * params = ggml_new_tensor_1d(ctx, GGML_TYPE_F32, 7);
+        ggml_set_input(params);
+        ggml_set_param(w);
+        struct ggml_tensor * step = ggml_opt_step_adamw(ctx, w, grad, m, v, params);
+        struct ggml_cgraph * graph = stage_graph(ctx);
+        ggml_build_forward_expand(graph, step);
+        stage_alloc(&s, graph);
+        assert_int_equal(stage_where(&s, step), place);
+        stage_fill(m, 2, 1);
+        stage_fill(v, 4, 0);
+        stage_fill(w, 0, 0);
+        stage_fill(grad, 0, 0);
+        ggml_backend_tensor_set(params, (const float[]){ 0.5f, 0.5f, 0.25f, 1, 0, 1, 1 }, 0,
+                                7 * sizeof(float));
+        stage_compute(&s, graph);
+        stage_expect(m, 1, 0.5f);
+        stage_expect(v, 1, 0);
+        ggml_backend_buffer_free(memory[0]);
+        ggml_backend_buffer_free(memory[1]);
+        ggml_free(ctx);
+        ggml_free(owner);
+        stage_end(&s);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(inputs_go_to_the_processor_and_caches_stay),
@@ -270,6 +305,7 @@ int main(void) {
         cmocka_unit_test(a_device_is_asked_once_a_node),
         cmocka_unit_test(the_same_memory_goes_to_the_higher_priority),
         cmocka_unit_test(writers_join_the_memory_they_write),
+        cmocka_unit_test(moments_are_written_where_they_are),
         cmocka_unit_test(a_node_without_a_back_end_is_named),
         cmocka_unit_test(a_placement_that_cannot_be_is_refused),
         cmocka_unit_test(memory_where_nobody_computes_is_named),
