@@ -19,10 +19,15 @@ static const char * backend_name(ggml_backend_t backend) {
     return of(backend)->device->name;
 }
 
+static void end(struct fake_backend * b) {
+    if (b->queue) fake_queue_free(b->queue);
+    if (b->copier) fake_queue_free(b->copier);
+    ggml_backend_free(b->cpu);
+}
+
 static void backend_free(ggml_backend_t backend) {
     struct fake_backend * b = of(backend);
-    if (b->queue) fake_queue_free(b->queue);
-    ggml_backend_free(b->cpu);
+    end(b);
     b->device->counts.backends_freed++;
     b->device->world->live--;
     free(b);
@@ -127,26 +132,26 @@ static bool copy_staged(ggml_backend_t dst_backend, const struct ggml_tensor * s
     return true;
 }
 
-// In one of the two queues. The other one of the two goes on after it; a queue that was only read from, or
-// that will be written to, is not waited for by more than the interface asks for: the work of the source's so
-// far.
+static void wait_for(struct fake_queue * queue, struct fake_queue * other) {
+    if (queue == other) return;
+    const struct fake_mark mark = fake_queue_mark(other);
+    fake_queue_wait(queue, &mark);
+}
+
 static void copy_queued(struct fake_backend * from, struct fake_backend * to, const struct ggml_tensor * src,
                         struct ggml_tensor * dst) {
-    const bool pulls = to->device->options.pulls;
-    struct fake_queue *queue = pulls ? to->queue : from->queue, *other = pulls ? from->queue : to->queue;
-    if (pulls && other != queue) {
-        const struct fake_mark mark = fake_queue_mark(from->queue);
-        fake_queue_wait(queue, &mark);
-    }
+    const enum fake_copying copying = to->device->options.copying;
+    struct fake_queue * queue = copying == FAKE_BY_SOURCE ? from->queue : to->queue;
+    if (copying == FAKE_APART) queue = to->copier;
+    wait_for(queue, from->queue);
     const struct fake_stamp stamp = fake_queue_stamp(queue, "copying '%.40s' from %s to %s", src->name,
                                                      from->device->name, to->device->name);
     fake_touch(to->device->world, &stamp, (uintptr_t) src->data, ggml_nbytes(src), false);
     fake_touch(to->device->world, &stamp, (uintptr_t) dst->data, ggml_nbytes(dst), true);
     add_move(queue, &stamp,
              (struct move){ fake_bytes(dst), fake_bytes(src), ggml_nbytes(src), 1, 0, 0, NULL });
-    if (other == queue) return;
-    const struct fake_mark done = fake_queue_mark(queue);
-    fake_queue_wait(other, &done);
+    wait_for(to->queue, queue);
+    if (copying == FAKE_BY_DESTINATION) wait_for(from->queue, queue);
 }
 
 static bool is_fake(ggml_backend_t backend) {
@@ -218,7 +223,7 @@ static bool are_independent(const struct ggml_tensor * a, const struct ggml_tens
     for (int i = 0; i <= GGML_MAX_SRC; i++) {
         if (of_a[i] == of_b[0] || of_b[i] == of_a[0]) return false;
     }
-    return true;
+    return a->op != GGML_OP_OPT_STEP_ADAMW && b->op != GGML_OP_OPT_STEP_ADAMW; // these write sources, too
 }
 
 static void reorder(ggml_backend_t backend, struct ggml_cgraph * graph,
@@ -310,7 +315,9 @@ static bool start(struct fake_backend * b) {
     ggml_backend_cpu_set_n_threads(b->cpu, 1);
     if (b->device->options.mode == FAKE_AT_ONCE) return true;
     b->queue = fake_queue_new(b->device->world, b->device->options.mode);
-    return b->queue;
+    if (!b->queue || b->device->options.copying != FAKE_APART) return b->queue;
+    b->copier = fake_queue_new(b->device->world, b->device->options.mode);
+    return b->copier;
 }
 
 ggml_backend_t fake_backend_new(struct fake_device * device) {
@@ -320,7 +327,7 @@ ggml_backend_t fake_backend_new(struct fake_device * device) {
     ggml_backend_t backend = calloc(1, sizeof(*backend));
     if (b) b->device = device;
     if (!b || !backend || !start(b)) {
-        if (b) ggml_backend_free(b->cpu);
+        if (b) end(b);
         free(b);
         free(backend);
         return NULL;

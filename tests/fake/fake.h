@@ -44,6 +44,15 @@ enum fake_mode {
     FAKE_BACKGROUND, // a thread does the work, some time later
 };
 
+// In which queue a copy between two back ends runs. It comes after the work of the source's so far, and
+// before later work of the destination's; the interface promises no more, and only FAKE_BY_DESTINATION gives
+// more.
+enum fake_copying {
+    FAKE_BY_SOURCE,      // before later work of the source's as well
+    FAKE_BY_DESTINATION, // in order with all work of both
+    FAKE_APART,          // a queue of its own
+};
+
 struct fake_options {
     const char * name; // "" or NULL: "Fake<n>"
     enum ggml_backend_dev_type type;
@@ -58,7 +67,7 @@ struct fake_options {
     // transfers; those named async need a mode other than FAKE_AT_ONCE
     bool async_transfers; // set and get
     bool async_copies;    // from its own kind of device and from host memory
-    bool pulls;           // a copy runs in the queue of its destination, else of its source
+    enum fake_copying copying;
     bool copies;          // blocking ones between buffers
     bool transfers_2d;
     // work

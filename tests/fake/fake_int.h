@@ -164,7 +164,8 @@ void fake_queue_synchronize(struct fake_world * world, const struct fake_mark * 
 
 struct fake_backend {
     struct fake_device * device;
-    struct fake_queue * queue; // NULL: works at once
+    struct fake_queue * queue;  // NULL: works at once
+    struct fake_queue * copier; // of FAKE_APART, else NULL
     ggml_backend_t cpu;        // owned
 };
 

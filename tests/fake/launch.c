@@ -124,11 +124,16 @@ static void add_node(struct fake_launch * l, const struct ggml_tensor * node) {
     ggml_graph_add_node(step->graph, copy);
 }
 
+// An optimiser's moments change where they lie.
+static bool is_written(const struct ggml_tensor * node, int source) {
+    return node->op == GGML_OP_OPT_STEP_ADAMW && (source == 2 || source == 3);
+}
+
 static void tell_accesses(const struct fake_device * d, const struct ggml_tensor * node,
                           struct fake_stamp stamp) {
     snprintf(stamp.what, sizeof(stamp.what), "%s '%.40s' on %s", ggml_op_desc(node), node->name, d->name);
     for (int i = 0; i < GGML_MAX_SRC; i++) {
-        if (node->src[i]) fake_touch_tensor(d->world, &stamp, node->src[i], false);
+        if (node->src[i]) fake_touch_tensor(d->world, &stamp, node->src[i], is_written(node, i));
     }
     fake_touch_tensor(d->world, &stamp, node, true);
     fake_touch(d->world, &stamp, (uintptr_t) node->data + ggml_nbytes(node), scratch_size(d, node), true);

@@ -233,9 +233,10 @@ static void an_event_brings_only_what_is_before_it(void ** state) {
 }
 
 // x on A -> y on A -> copied to B -> z on B; the program waits for B alone.
-static void work_goes_through_two_devices(enum fake_mode mode_a, enum fake_mode mode_b, bool pulls) {
+static void work_goes_through_two_devices(enum fake_mode mode_a, enum fake_mode mode_b,
+                                          enum fake_copying copying) {
     struct fake_options a = options(mode_a), b = options(mode_b);
-    b.pulls = pulls;
+    b.copying = copying;
     struct fixture f = start(a, b);
     struct ggml_tensor *x = row(&f, f.a, "x"), *y = row(&f, f.a, "y"), *in = row(&f, f.b, "in"),
                        *z = row(&f, f.b, "z");
@@ -260,8 +261,8 @@ static void devices_of_all_kinds_pass_work_on(void ** state) {
     (void) state;
     for (enum fake_mode a = FAKE_AT_ONCE; a <= FAKE_BACKGROUND; a++) {
         for (enum fake_mode b = FAKE_LAZY; b <= FAKE_BACKGROUND; b++) {
-            work_goes_through_two_devices(a, b, false);
-            work_goes_through_two_devices(a, b, true);
+            for (enum fake_copying copying = FAKE_BY_SOURCE; copying <= FAKE_APART; copying++)
+                work_goes_through_two_devices(a, b, copying);
         }
     }
 }
@@ -445,6 +446,30 @@ static void a_pipeline_copy_is_reused_without_waiting(void ** state) {
     finish(&f);
 }
 
+// What a copy reads may be written over: by later work of its source's back end, if the copy is not in its
+// queue.
+static void the_source_of_a_copy_is_reused(void ** state) {
+    (void) state;
+    for (enum fake_copying copying = FAKE_BY_SOURCE; copying <= FAKE_APART; copying++) {
+        struct fake_options b = options(FAKE_LAZY);
+        b.copying = copying;
+        struct fixture f = start(options(FAKE_LAZY), b);
+        struct ggml_tensor *x = row(&f, f.a, "x"), *y = row(&f, f.a, "y"), *there = row(&f, f.b, "there");
+        set(x, 1);
+        set(y, 2);
+        ggml_backend_tensor_copy_async(f.on_a, f.on_b, x, there);
+        ggml_backend_graph_compute_async(f.on_a, negate(&f, y, x));
+        if (copying == FAKE_APART) {
+            assert_fault(&f, "NEG 'x' on Fake0 writes", "copying 'x' from Fake0 to Fake1 may still read");
+        }
+        ggml_backend_synchronize(f.on_a);
+        ggml_backend_synchronize(f.on_b);
+        assert_no_faults(&f);
+        assert_all(there, copying == FAKE_APART ? -2 : 1);
+        finish(&f);
+    }
+}
+
 static void memory_is_freed_in_use(void ** state) {
     (void) state;
     struct fixture f = start(options(FAKE_LAZY), options(FAKE_BACKGROUND));
@@ -582,6 +607,7 @@ int main(void) {
         cmocka_unit_test(a_missing_wait_between_devices),
         cmocka_unit_test(an_event_recorded_too_early),
         cmocka_unit_test(a_pipeline_copy_is_reused_without_waiting),
+        cmocka_unit_test(the_source_of_a_copy_is_reused),
         cmocka_unit_test(memory_is_freed_in_use),
         cmocka_unit_test(memory_of_others_is_not_computed_with),
         cmocka_unit_test(orders_are_followed_once),

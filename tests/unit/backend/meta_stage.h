@@ -125,7 +125,7 @@ static inline void meta_at_once(int i, struct fake_options * options) {
 
 static inline void meta_no_events(int i, struct fake_options * options) {
     options->events = false;
-    options->pulls = i % 2;
+    options->copying = (enum fake_copying) (i % 3);
 }
 
 static inline void meta_background(int i, struct fake_options * options) {
@@ -137,7 +137,7 @@ static inline void meta_background(int i, struct fake_options * options) {
 static inline void meta_mixed(int i, struct fake_options * options) {
     options->mode = i % 3 == 0 ? FAKE_LAZY : i % 3 == 1 ? FAKE_AT_ONCE : FAKE_BACKGROUND;
     options->events = i % 2;
-    options->pulls = i % 2;
+    options->copying = (enum fake_copying) (i % 3);
     options->async_copies = i % 4 != 2;
     options->async_transfers = i % 2 == 0;
     options->transfers_2d = i % 3 == 0;

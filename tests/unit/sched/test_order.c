@@ -7,7 +7,7 @@
 
 static void setup_pulling(int i, struct fake_options * o) {
     (void) i;
-    o->pulls = true; // copies are made by the reader, whenever it gets there
+    o->copying = FAKE_BY_DESTINATION; // copies are made by the reader, whenever it gets there
 }
 
 static void setup_without_events(int i, struct fake_options * o) {
