@@ -2,7 +2,7 @@
 // map_custom1 map_custom2 map_custom3 custom, with functions that add 1 and each source times its number.
 #include "contract/make/makers.h"
 
-// A row of types with blocks is encoded as a whole.
+// A row of types with blocks is encoded as a whole; one with NaN, which some of them refuse, is zero.
 static void put_row(struct ggml_tensor * y, const int64_t * i, const float * values) {
     const struct tn_type * type = tn_type_get(y->type);
     char * to = cpu_at(y, 0, i[1], i[2], i[3]);
@@ -15,7 +15,8 @@ static void put_row(struct ggml_tensor * y, const int64_t * i, const float * val
         float weights[2048];
         for (int64_t k = 0; k < y->ne[0]; k++)
             weights[k] = 1.0f;
-        ggml_quantize_chunk(y->type, values, to, 0, 1, y->ne[0], weights);
+        if (ggml_quantize_chunk(y->type, values, to, 0, 1, y->ne[0], weights) == 0)
+            memset(to, 0, ggml_row_size(y->type, y->ne[0]));
     }
 }
 
