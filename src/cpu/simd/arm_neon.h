@@ -81,6 +81,12 @@ TN_INLINE tn_v tn_v_scale(tn_v v, tn_v n) {
     return vmulq_f32(vmulq_f32(v, vreinterpretq_f32_s32(low)), vreinterpretq_f32_s32(high));
 }
 
+// Of a positive normal number: the largest integer e with 2^e <= x.
+TN_INLINE tn_v tn_v_exponent(tn_v x) {
+    const int32x4_t bits = vreinterpretq_s32_u32(vshrq_n_u32(vreinterpretq_u32_f32(x), 23));
+    return vcvtq_f32_s32(vsubq_s32(bits, vdupq_n_s32(127)));
+}
+
 TN_INLINE float tn_v_sum(tn_v v) {
     return vaddvq_f32(v);
 }

@@ -80,6 +80,12 @@ TN_INLINE tn_v tn_v_scale(tn_v v, tn_v n) {
     return v * _mm256_castsi256_ps(low) * _mm256_castsi256_ps(high);
 }
 
+// Of a positive normal number: the largest integer e with 2^e <= x.
+TN_INLINE tn_v tn_v_exponent(tn_v x) {
+    const __m256i bits = _mm256_srli_epi32(_mm256_castps_si256(x), 23);
+    return _mm256_cvtepi32_ps(_mm256_sub_epi32(bits, _mm256_set1_epi32(127)));
+}
+
 TN_INLINE float tn_v_sum(tn_v v) {
     __m128 s = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
     s = _mm_add_ps(s, _mm_movehl_ps(s, s));

@@ -73,6 +73,11 @@ TN_INLINE tn_v tn_v_scale(tn_v v, tn_v n) {
     return _mm512_scalef_ps(v, n);
 }
 
+// Of a positive normal number: the largest integer e with 2^e <= x.
+TN_INLINE tn_v tn_v_exponent(tn_v x) {
+    return _mm512_getexp_ps(x);
+}
+
 TN_INLINE float tn_v_sum(tn_v v) {
     const __m256 high = _mm512_extractf32x8_ps(v, 1);
     const __m256 half = _mm256_add_ps(_mm512_castps512_ps256(v), high);
