@@ -111,7 +111,7 @@ static bool draw_rules(struct run * run, const struct ggml_tensor * node) {
         bool fits = t->ne[there] == first->ne[axis];
         for (int j = 0; fits && there == 0 && j < n; j++)
             fits = ne[j] % ggml_blck_size(t->type) == 0;
-        char name[8];
+        char name[16];
         snprintf(name, sizeof(name), "s%d", i);
         if (fits) meta_segment(meta_rule(name, there), n, ne, 1);
     }
