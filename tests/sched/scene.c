@@ -389,7 +389,7 @@ static bool check_sizes(struct scene * s, const size_t * told) {
 // Room for a graph first; then it takes no more.
 static bool run_reserved(struct scene * s) {
     const uint64_t number = test_rng_u64(&s->rng);
-    const bool is_new = s->n_nodes == 0;
+    const bool is_new = s->n_splits == 0;
     size_t told[SCENE_BACKENDS] = { 0 };
     struct test_rng same = s->rng;
     struct flight * f = add_flight(s, number);
