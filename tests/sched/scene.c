@@ -347,11 +347,11 @@ static bool finish(struct scene * s, struct flight * f) {
 
 // ---- ways to use a scheduler ----------------------------------------------------------------------------
 
-// The same graph several times.
+// The same graph several times, at times a hundred.
 static bool run_again(struct scene * s) {
     struct flight * f = add_flight(s, test_rng_u64(&s->rng));
     if (!alloc(s, f)) return false;
-    for (int n = 1 + below(s, 3); n > 0; n--) {
+    for (int n = chance(s, 3) ? 100 : 1 + below(s, 3); n > 0; n--) {
         if (!start(s, f) || !finish(s, f)) return false;
     }
     return true;
@@ -438,13 +438,75 @@ static bool run_watched(struct scene * s) {
     return done && s->text[0] == '\0';
 }
 
+// ---- what fails on the way ------------------------------------------------------------------------------
+
+#define NO_TEXT "nothing was refused yet"
+
+static void draw_orders(struct scene * s) {
+    struct fake_orders * orders = &s->device_of[below(s, s->n_backends)]->orders;
+    const int n = 1 + below(s, 4);
+    switch (below(s, 6)) {
+    case 0: orders->alloc = n; break;
+    case 1: orders->init_tensor = 1 + below(s, 30); break;
+    case 2: orders->copy = n; break;
+    case 3: orders->launch = n; break;
+    case 4: orders->always_alloc = 1; break;
+    default: orders->lose_at = n;
+    }
+}
+
+// Takes the orders back. false: a device is gone for good.
+static bool end_orders(struct scene * s) {
+    bool all_there = true;
+    for (int i = 0; i < s->n_devices; i++) {
+        struct fake_orders * orders = &s->devices[i]->orders;
+        all_there = all_there && !orders->lost;
+        *orders = (struct fake_orders){ .lost = orders->lost };
+    }
+    return all_there;
+}
+
+static bool refused(struct scene * s, const char * what) {
+    s->n_refused++;
+    ggml_backend_sched_synchronize(s->sched);
+    if (strstr(ggml_ext_last_error(), NO_TEXT)) return wrong(s, "no text for the %s that failed", what);
+    return check_order(s);
+}
+
+// It fails with a text, or has the right results.
+static bool run_with_orders(struct scene * s, struct flight * f) {
+    ggml_backend_sched_reset(s->sched);
+    place_nodes(s, f);
+    if (chance(s, 30) && !ggml_backend_sched_reserve(s->sched, f->graph->cgraph) && !refused(s, "reserve"))
+        return false;
+    if (!ggml_backend_sched_alloc_graph(s->sched, f->graph->cgraph)) return refused(s, "allocation");
+    set_leafs(f);
+    if (ggml_backend_sched_graph_compute_async(s->sched, f->graph->cgraph) != GGML_STATUS_SUCCESS)
+        return refused(s, "computation");
+    get_outputs(s, f);
+    return finish(s, f);
+}
+
+// And once more, without.
+static bool run_badly(struct scene * s) {
+    struct flight * f = add_flight(s, test_rng_u64(&s->rng));
+    if (chance(s, 50) && !(alloc(s, f) && start(s, f) && finish(s, f))) return false;
+    ggml_ext_refuse(NO_TEXT);
+    draw_orders(s);
+    if (!run_with_orders(s, f)) return false;
+    if (end_orders(s)) return alloc(s, f) && start(s, f) && finish(s, f);
+    s->is_over = true;
+    return true;
+}
+
 bool scene_run(struct scene * s) {
-    for (int rounds = 1 + below(s, 2); rounds > 0; rounds--) {
-        const int way = below(s, 4);
+    for (int rounds = 1 + below(s, 2); rounds > 0 && !s->is_over; rounds--) {
+        const int way = below(s, 5);
         const bool done = way == 0   ? run_again(s)
                           : way == 1 ? run_many(s)
                           : way == 2 ? run_reserved(s)
-                                     : run_watched(s);
+                          : way == 3 ? run_watched(s)
+                                     : run_badly(s);
         if (!done) return false;
         ggml_backend_sched_synchronize(s->sched);
         end_flights(s);

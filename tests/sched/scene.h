@@ -27,22 +27,21 @@ struct scene {
     ggml_backend_buffer_type_t bufts[SCENE_BACKENDS];
     int n_devices, n_backends;
     bool parallel;
+    bool is_over; // a device is gone for good
     ggml_backend_sched_t sched;
     struct flight flights[SCENE_FLIGHT];
     int n_flights;
     // outcome
-    int n_nodes, n_splits, n_compared;
+    int n_nodes, n_splits, n_compared, n_refused;
     char text[1024]; // what is wrong, "" for nothing
 };
 
 // Devices and scheduler.
 struct scene * scene_new(const struct combinations * all, ggml_backend_t cpu, uint64_t number);
 
-// Draws graphs and runs them in one of the ways that programs do. false with a text.
+// Draws graphs and runs them in the ways that programs do, or with something that fails on the way. false
+// with a text.
 bool scene_run(struct scene * s);
-
-// The same with something that fails on the way; and then once more, without. false with a text.
-bool scene_run_badly(struct scene * s);
 
 // Frees everything. false with a text (in the scene's last words) if something was not freed or not in order.
 bool scene_free(struct scene * s, char * text, size_t size);
