@@ -58,8 +58,9 @@ static inline void cross_check_near(double a, double b, double tolerance, const 
     if (!(difference <= tolerance)) cross_fail(file, line, "%.9g is not %.9g within %g", a, b, tolerance);
 }
 
-#define fail()        cross_fail(__FILE__, __LINE__, "failed")
-#define fail_msg(...) cross_fail(__FILE__, __LINE__, __VA_ARGS__)
+#define fail()           cross_fail(__FILE__, __LINE__, "failed")
+#define fail_msg(...)    cross_fail(__FILE__, __LINE__, __VA_ARGS__)
+#define print_error(...) fprintf(stderr, __VA_ARGS__)
 
 #define assert_true(x)                                                                                       \
     do {                                                                                                     \
@@ -70,8 +71,7 @@ static inline void cross_check_near(double a, double b, double tolerance, const 
 #define assert_non_null(p)               assert_true((p) != NULL)
 #define assert_ptr_equal(a, b)           assert_true((const void *) (a) == (const void *) (b))
 #define assert_ptr_not_equal(a, b)       assert_true((const void *) (a) != (const void *) (b))
-#define assert_int_equal(a, b) \
-    cross_check_int((intmax_t) (a), (intmax_t) (b), #a, __FILE__, __LINE__)
+#define assert_int_equal(a, b) cross_check_int((intmax_t) (a), (intmax_t) (b), #a, __FILE__, __LINE__)
 #define assert_int_not_equal(a, b)       assert_true((intmax_t) (a) != (intmax_t) (b))
 #define assert_string_equal(a, b)        cross_check_string(a, b, __FILE__, __LINE__)
 #define assert_memory_equal(a, b, n)     cross_check_memory(a, b, n, __FILE__, __LINE__)
