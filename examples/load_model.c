@@ -46,7 +46,7 @@ static bool place_tensors(struct model * m, ggml_backend_dev_t device) {
     return true;
 }
 
-// The largest value of the first matrix, found by a graph.
+// The sum of the first matrix's first row, found by a graph.
 static bool compute(const struct model * m, ggml_backend_t backend) {
     struct ggml_tensor * w = ggml_get_first_tensor(m->ctx);
     while (w && ggml_n_dims(w) < 2)
@@ -63,10 +63,12 @@ static bool compute(const struct model * m, ggml_backend_t backend) {
     for (int64_t i = 0; ok && i < w->ne[0]; i++)
         ggml_backend_tensor_set(x, &one, (size_t) i * sizeof(one), sizeof(one));
     ok = ok && ggml_backend_graph_compute(backend, graph) == GGML_STATUS_SUCCESS;
-    float first = 0;
-    if (ok) ggml_backend_tensor_get(y, &first, 0, sizeof(first));
-    printf("%s: %s [%lld, %lld], the sum of its first row is %g\n", ggml_type_name(w->type), w->name,
-           (long long) w->ne[0], (long long) w->ne[1], (double) first);
+    if (ok) {
+        float first;
+        ggml_backend_tensor_get(y, &first, 0, sizeof(first));
+        printf("%s: %s [%lld, %lld], the sum of its first row is %g\n", ggml_type_name(w->type), w->name,
+               (long long) w->ne[0], (long long) w->ne[1], (double) first);
+    }
     ggml_gallocr_free(memory);
     ggml_free(ctx);
     return ok;
