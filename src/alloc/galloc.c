@@ -3,9 +3,9 @@
 // addresses.
 //
 // A plan belongs to a description, not to a graph: another graph is given the places of the present plan if
-// its description is covered by the plan's (tn_lifetime_covers), and is planned anew if not. So every
-// allocation describes its graph, which is linear and touches no memory, and planning and buffers are spared
-// where they can be.
+// its description is covered by the plan's (tn_lifetime_covers), and is planned anew if not. So planning and
+// buffers are spared where they can be; and describing as well where following the plan's description
+// (tn_lifetime_follow) shows that the graph is the same again.
 #include "alloc/galloc.h"
 
 #include <string.h>
@@ -121,16 +121,28 @@ static struct plan * next_plan(struct ggml_gallocr * g) {
     return &g->plans[!g->present];
 }
 
-static bool describe(struct ggml_gallocr * g, const struct ggml_cgraph * graph, const int * node_ids,
-                     const int * leaf_ids) {
-    const struct tn_lifetime_request request = {
+static struct tn_lifetime_request request_for(struct ggml_gallocr * g, const struct ggml_cgraph * graph,
+                                              const int * node_ids, const int * leaf_ids) {
+    return (struct tn_lifetime_request){
         .graph = graph,
         .node_ids = node_ids,
         .leaf_ids = leaf_ids,
         .ids = { g->n_ids, g->pool_of_id, g->type_of_pool },
         .skipped = &g->skipped,
     };
+}
+
+static bool describe(struct ggml_gallocr * g, const struct ggml_cgraph * graph, const int * node_ids,
+                     const int * leaf_ids) {
+    const struct tn_lifetime_request request = request_for(g, graph, node_ids, leaf_ids);
     return tn_lifetime_describe(&next_plan(g)->life, &request);
+}
+
+// The same graph as the present plan's, which then has been described as far as giving places needs it.
+static bool is_present_graph(struct ggml_gallocr * g, const struct ggml_cgraph * graph, const int * node_ids,
+                             const int * leaf_ids) {
+    const struct tn_lifetime_request request = request_for(g, graph, node_ids, leaf_ids);
+    return g->planned && tn_lifetime_follow(&next_plan(g)->life, &present_plan(g)->life, &request);
 }
 
 // Places for what was described.
@@ -355,6 +367,7 @@ static const struct tn_lifetime * match(struct ggml_gallocr * g, const struct gg
     if (graph && !ids_fit(g, graph)) return NULL;
     const int * node_ids = g->node_ids.count > 0 ? g->node_ids.items : NULL;
     const int * leaf_ids = g->leaf_ids.count > 0 ? g->leaf_ids.items : NULL;
+    if (is_present_graph(g, graph, node_ids, leaf_ids)) return &next_plan(g)->life;
     if (!describe(g, graph, node_ids, leaf_ids)) return NULL;
     if (fits_present_plan(g)) return &next_plan(g)->life;
     if (g->n_ids > 1) {
@@ -383,6 +396,9 @@ bool ggml_gallocr_alloc_graph(ggml_gallocr_t galloc, struct ggml_cgraph * graph)
 }
 
 bool tn_galloc_alloc(ggml_gallocr_t galloc, const struct tn_galloc_request * r) {
+    if (is_present_graph(galloc, r->graph, r->node_ids, r->leaf_ids)) {
+        return place_described(galloc, &next_plan(galloc)->life);
+    }
     if (!describe(galloc, r->graph, r->node_ids, r->leaf_ids)) return false;
     if (fits_present_plan(galloc)) return place_described(galloc, &next_plan(galloc)->life);
     if (r->before_change) r->before_change(r->context);

@@ -38,6 +38,7 @@ void tn_lifetime_fini(struct tn_lifetime * life) {
     TN_ARRAY_FREE(&life->items);
     TN_ARRAY_FREE(&life->nodes);
     TN_ARRAY_FREE(&life->edges);
+    TN_ARRAY_FREE(&life->leafs);
     TN_ARRAY_FREE(&life->tensors);
     TN_ARRAY_FREE(&life->intervals);
     TN_ARRAY_FREE(&life->interval_of);
@@ -61,22 +62,28 @@ static const struct ggml_tensor * base_of(const struct ggml_tensor * t) {
 static uint32_t traits_of(const struct describing * d, const struct ggml_tensor * t) {
     uint32_t traits = 0;
     if (t->data || t->buffer) traits |= TN_LIFETIME_EXTERNAL;
-    if (t->flags & GGML_TENSOR_FLAG_INPUT) traits |= TN_LIFETIME_EARLY;
-    if (t->flags & GGML_TENSOR_FLAG_OUTPUT) traits |= TN_LIFETIME_KEPT;
+    if (t->flags & GGML_TENSOR_FLAG_INPUT) traits |= TN_LIFETIME_EARLY | TN_LIFETIME_INPUT;
+    if (t->flags & GGML_TENSOR_FLAG_OUTPUT) traits |= TN_LIFETIME_KEPT | TN_LIFETIME_OUTPUT;
+    if (t->op == GGML_OP_NONE) traits |= TN_LIFETIME_ORDERS;
     if (t->view_src) traits |= TN_LIFETIME_HOLDS_BASE;
     if (d->request->skipped && tn_ptrset_find(d->request->skipped, t)) traits |= TN_LIFETIME_SKIPPED;
     return traits;
 }
 
-// The pool of the id, and what the tensor takes there.
-static bool measure(const struct describing * d, const struct ggml_tensor * t, int id,
-                    struct tn_lifetime_item * item) {
+static bool find_pool(const struct describing * d, const struct ggml_tensor * t, int id,
+                      struct tn_lifetime_item * item) {
     const struct tn_lifetime_ids * ids = &d->request->ids;
     if (id < 0 || id >= ids->n_ids) {
         return tn_refuse("'%s' has the buffer id %d: there are %d", t->name, id, ids->n_ids);
     }
     item->pool = ids->pool_of_id[id];
-    ggml_backend_buffer_type_t type = ids->type_of_pool[item->pool];
+    return true;
+}
+
+// What the tensor takes in its pool.
+static bool measure(const struct describing * d, const struct ggml_tensor * t,
+                    struct tn_lifetime_item * item) {
+    ggml_backend_buffer_type_t type = d->request->ids.type_of_pool[item->pool];
     const size_t size = ggml_backend_buft_get_alloc_size(type, t);
     if (size == SIZE_MAX) return false;
     if (tn_size_align(size, ggml_backend_buft_get_alignment(type), &item->size)) return true;
@@ -89,7 +96,7 @@ static bool append(struct describing * d, struct ggml_tensor * t, int id) {
     if (tn_tensor_is_poisoned(t)) return tn_refuse("a tensor was refused: %s", tn_context_poison_text(t));
     struct tn_lifetime_item item = { .pool = -1, .base = -1, .traits = traits_of(d, t) };
     const bool placed = !t->view_src && !(item.traits & (TN_LIFETIME_EXTERNAL | TN_LIFETIME_SKIPPED));
-    if (placed && !measure(d, t, id, &item)) return false;
+    if (placed && !(find_pool(d, t, id, &item) && measure(d, t, &item))) return false;
     if (!TN_ARRAY_RESERVE(&life->items, 1, TN_MEM_GRAPH)) return false;
     if (!TN_ARRAY_RESERVE(&life->tensors, 1, TN_MEM_GRAPH)) return false;
     life->items.items[life->items.count++] = item;
@@ -127,12 +134,14 @@ static void keep(struct tn_lifetime * life, int32_t item) {
 
 static bool describe_leafs(struct describing * d) {
     const struct tn_lifetime_request * r = d->request;
+    struct tn_lifetime * life = d->life;
+    if (!TN_ARRAY_RESERVE(&life->leafs, (size_t) r->graph->n_leafs, TN_MEM_GRAPH)) return false;
     for (int i = 0; i < r->graph->n_leafs; i++) {
         const int32_t item = item_of(d, r->graph->leafs[i], r->leaf_ids ? r->leaf_ids[i] : 0);
         if (item < 0) return false;
-        d->life->items.items[item].traits |= TN_LIFETIME_EARLY;
+        life->items.items[item].traits |= TN_LIFETIME_EARLY;
+        life->leafs.items[life->leafs.count++] = item;
     }
-    d->life->n_leafs = r->graph->n_leafs;
     return true;
 }
 
@@ -194,13 +203,14 @@ static bool describe(struct describing * d) {
 
 bool tn_lifetime_describe(struct tn_lifetime * life, const struct tn_lifetime_request * request) {
     life->items.count = life->nodes.count = life->edges.count = life->tensors.count = 0;
+    life->leafs.count = 0;
     tn_ptrset_clear(&life->index);
     struct describing d = { life, request };
     return describe(&d);
 }
 
 static bool item_covers(const struct tn_lifetime_item * a, const struct tn_lifetime_item * b) {
-    const uint32_t compared = ~(uint32_t) TN_LIFETIME_EXTERNAL;
+    const uint32_t compared = ~(uint32_t) (TN_LIFETIME_EXTERNAL | TN_LIFETIME_SPOKEN);
     if ((a->traits & compared) != (b->traits & compared) || a->base != b->base) return false;
     return (b->traits & TN_LIFETIME_EXTERNAL) || (a->pool == b->pool && a->size >= b->size);
 }
@@ -208,7 +218,7 @@ static bool item_covers(const struct tn_lifetime_item * a, const struct tn_lifet
 bool tn_lifetime_covers(const struct tn_lifetime * plan, const struct tn_lifetime * other) {
     const struct tn_lifetime *a = plan, *b = other;
     if (a->items.count != b->items.count || a->nodes.count != b->nodes.count ||
-        a->edges.count != b->edges.count || a->n_leafs != b->n_leafs ||
+        a->edges.count != b->edges.count || a->leafs.count != b->leafs.count ||
         memcmp(a->nodes.items, b->nodes.items, a->nodes.count * sizeof(a->nodes.items[0])) != 0) {
         return false;
     }
@@ -220,6 +230,120 @@ bool tn_lifetime_covers(const struct tn_lifetime * plan, const struct tn_lifetim
         if (!item_covers(&a->items.items[i], &b->items.items[i])) return false;
     }
     return true;
+}
+
+// ---- along another description ---------------------------------------------------------------------------
+//
+// The references of both graphs, to leafs, nodes and sources, are walked side by side. The plan says which
+// item each of its own is: where it names an item for the first time, a tensor not seen before has to stand,
+// and later the same one. "Not seen before" needs no table: a tensor that needs memory is marked in the field
+// that is about to be written anyway. One with memory may stand for two items, for neither gets a place. Back
+// ends are asked for sizes when the marks are gone.
+
+static struct ggml_backend_buffer mark; // only its address is used
+
+struct following {
+    struct tn_lifetime * life;
+    const struct tn_lifetime * plan;
+    const struct tn_lifetime_request * request;
+    struct describing d;
+};
+
+static bool follow(struct following * f, int32_t at, struct ggml_tensor * t, int id);
+
+// A tensor that needs no place of its own: with memory, or a view.
+static bool follow_base(struct following * f, int32_t at, struct ggml_tensor * t, int id, bool external) {
+    const int32_t base = f->plan->items.items[at].base;
+    if (!t->view_src) return base < 0;
+    if (base < 0 || !follow(f, base, (struct ggml_tensor *) base_of(t), id)) return false;
+    return !external || (f->life->items.items[base].traits & TN_LIFETIME_EXTERNAL);
+}
+
+// The first reference to an item.
+static bool follow_new(struct following * f, int32_t at, struct ggml_tensor * t, int id) {
+    const struct tn_lifetime_item * planned = &f->plan->items.items[at];
+    if (t->buffer == &mark || tn_tensor_is_poisoned(t)) return false;
+    struct tn_lifetime_item item = { .pool = -1, .base = planned->base, .traits = traits_of(&f->d, t) };
+    const uint32_t compared = TN_LIFETIME_SPOKEN;
+    const bool external = item.traits & TN_LIFETIME_EXTERNAL, places = !external && !t->view_src;
+    if ((item.traits & compared) != (planned->traits & compared)) return false;
+    if (places && !(find_pool(&f->d, t, id, &item) && item.pool == planned->pool)) return false;
+    f->life->items.items[at] = item;
+    f->life->tensors.items[at] = t;
+    if (!external) t->buffer = &mark;
+    return follow_base(f, at, t, id, external);
+}
+
+static bool follow(struct following * f, int32_t at, struct ggml_tensor * t, int id) {
+    struct ggml_tensor * known = f->life->tensors.items[at];
+    return known ? known == t : follow_new(f, at, t, id);
+}
+
+static bool follow_sources_of(struct following * f, int i) {
+    const struct tn_lifetime_node * planned = &f->plan->nodes.items[i];
+    const struct ggml_tensor * node = f->request->graph->nodes[i];
+    const int id = f->request->node_ids ? f->request->node_ids[i] : 0;
+    int32_t e = planned->first_edge;
+    for (int s = 0; s < GGML_MAX_SRC; s++) {
+        if (!node->src[s] || node->src[s] == node) continue;
+        const struct tn_lifetime_edge * edge = &f->plan->edges.items[e];
+        if (e++ >= planned[1].first_edge || !follow(f, edge->item, node->src[s], id) ||
+            edge->may_take != may_take(node, s)) {
+            return false;
+        }
+    }
+    return e == planned[1].first_edge;
+}
+
+static bool follow_all(struct following * f) {
+    const struct tn_lifetime_request * r = f->request;
+    const struct ggml_cgraph * g = r->graph;
+    for (int i = 0; i < g->n_leafs; i++) {
+        if (!follow(f, f->plan->leafs.items[i], g->leafs[i], r->leaf_ids ? r->leaf_ids[i] : 0)) return false;
+    }
+    for (int i = 0; i < g->n_nodes; i++) {
+        if (!follow(f, f->plan->nodes.items[i].item, g->nodes[i], r->node_ids ? r->node_ids[i] : 0))
+            return false;
+    }
+    for (int i = 0; i < g->n_nodes; i++) {
+        if (!follow_sources_of(f, i)) return false;
+    }
+    return true;
+}
+
+static void remove_marks(const struct tn_lifetime * life) {
+    for (size_t i = 0; i < life->tensors.count; i++) {
+        struct ggml_tensor * t = life->tensors.items[i];
+        if (t && t->buffer == &mark) t->buffer = NULL;
+    }
+}
+
+static bool sizes_fit(const struct following * f) {
+    for (size_t i = 0; i < f->life->items.count; i++) {
+        struct tn_lifetime_item * item = &f->life->items.items[i];
+        if (item->pool < 0) continue;
+        if (!measure(&f->d, f->life->tensors.items[i], item)) return false;
+        if (item->size > f->plan->items.items[i].size) return false;
+    }
+    return true;
+}
+
+bool tn_lifetime_follow(struct tn_lifetime * life, const struct tn_lifetime * plan,
+                        const struct tn_lifetime_request * request) {
+    const struct ggml_cgraph * g = request->graph;
+    const size_t n = plan->items.count;
+    if (!g || !tn_graph_usable(g) || (request->skipped && request->skipped->count > 0)) return false;
+    if (plan->nodes.count != (size_t) g->n_nodes + 1) return false;
+    if (plan->leafs.count != (size_t) g->n_leafs) return false;
+    life->items.count = life->tensors.count = life->nodes.count = life->edges.count = 0;
+    if (!TN_ARRAY_RESERVE(&life->items, n, TN_MEM_GRAPH)) return false;
+    if (!TN_ARRAY_RESERVE(&life->tensors, n, TN_MEM_GRAPH)) return false;
+    life->items.count = life->tensors.count = n;
+    if (n > 0) memset(life->tensors.items, 0, n * sizeof(life->tensors.items[0]));
+    struct following f = { life, plan, request, { life, request } };
+    const bool same = follow_all(&f);
+    remove_marks(life);
+    return same && sizes_fit(&f);
 }
 
 // ---- the intervals ---------------------------------------------------------------------------------------

@@ -36,6 +36,10 @@ enum {
     TN_LIFETIME_HOLDS_BASE = 1 << 4, // a view that keeps its base alive as long as it is used itself
     TN_LIFETIME_NODE = 1 << 5,
     TN_LIFETIME_DEFINED = 1 << 6, // a node, once the walk over the nodes has come past it
+    TN_LIFETIME_INPUT = 1 << 7,   // as the tensor itself says, so that another's can be compared
+    TN_LIFETIME_OUTPUT = 1 << 8,
+    TN_LIFETIME_ORDERS = 1 << 9, // operator NONE
+    TN_LIFETIME_SPOKEN = TN_LIFETIME_INPUT | TN_LIFETIME_OUTPUT | TN_LIFETIME_ORDERS,
 };
 
 // One tensor that the graph reaches.
@@ -62,7 +66,7 @@ struct tn_lifetime {
     TN_ARRAY(struct tn_lifetime_item) items; // leafs, nodes and their bases, then other sources
     TN_ARRAY(struct tn_lifetime_node) nodes; // one more than the graph has, to end the last one's edges
     TN_ARRAY(struct tn_lifetime_edge) edges;
-    int32_t n_leafs;
+    TN_ARRAY(int32_t) leafs; // their items
 
     TN_ARRAY(struct ggml_tensor *) tensors; // of the items; borrowed, as long as the graph
     struct tn_ptrset index;                 // item of a tensor
@@ -85,5 +89,12 @@ bool tn_lifetime_plan(struct tn_lifetime * life);
 // larger, none in need of memory that had its own. Smaller ones, and such that got memory of their own
 // meanwhile, fit.
 bool tn_lifetime_covers(const struct tn_lifetime * plan, const struct tn_lifetime * other);
+
+// Describes a graph along the description of another, without its links: only `items` and `tensors` of `life`
+// are filled. true: `plan` covers it. false, without a text: it does not, or that has to be found out with a
+// description of its own, because there are tensors to be skipped or views with memory of bases without.
+// Marks tensors that need memory meanwhile; they are as they were afterwards.
+bool tn_lifetime_follow(struct tn_lifetime * life, const struct tn_lifetime * plan,
+                        const struct tn_lifetime_request * request);
 
 #endif

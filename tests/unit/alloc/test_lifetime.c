@@ -39,16 +39,46 @@ static struct ggml_tensor * leaf(struct fixture * f) {
     return ggml_new_tensor_2d(f->ctx, GGML_TYPE_F32, 8, 8);
 }
 
-static bool describe_as(struct fixture * f, struct tn_lifetime * life, const int * node_ids, int n_ids) {
-    const int pools[] = { 0, 1 };
-    const ggml_backend_buffer_type_t types[] = { &f->fake.type, ggml_backend_cpu_buffer_type() };
-    const struct tn_lifetime_request request = {
+// Valid until the next call.
+static struct tn_lifetime_request request_as(struct fixture * f, const int * node_ids, int n_ids) {
+    static const int pools[] = { 0, 1 };
+    static ggml_backend_buffer_type_t types[2];
+    types[0] = &f->fake.type;
+    types[1] = ggml_backend_cpu_buffer_type();
+    return (struct tn_lifetime_request){
         .graph = f->graph,
         .node_ids = node_ids,
         .ids = { n_ids, pools, types },
         .skipped = &f->skipped,
     };
+}
+
+static bool describe_as(struct fixture * f, struct tn_lifetime * life, const int * node_ids, int n_ids) {
+    const struct tn_lifetime_request request = request_as(f, node_ids, n_ids);
     return tn_lifetime_describe(life, &request);
+}
+
+static void check_no_marks(const struct ggml_cgraph * graph) {
+    for (int i = 0; i < graph->n_leafs; i++)
+        assert_null(graph->leafs[i]->buffer);
+    for (int i = 0; i < graph->n_nodes; i++)
+        assert_null(graph->nodes[i]->buffer);
+}
+
+// Does the present graph follow the plan? Nothing of it is changed by the question.
+static bool follows_as(struct fixture * f, const struct tn_lifetime * plan, const int * node_ids, int n_ids) {
+    struct tn_lifetime life = { 0 };
+    const struct tn_lifetime_request request = request_as(f, node_ids, n_ids);
+    const bool follows = tn_lifetime_follow(&life, plan, &request);
+    check_no_marks(f->graph);
+    for (size_t i = 0; follows && i < life.items.count; i++) {
+        assert_non_null(life.tensors.items[i]);
+        const bool places = !life.tensors.items[i]->data && !life.tensors.items[i]->view_src;
+        assert_int_equal(life.items.items[i].pool >= 0, places);
+        assert_int_equal(life.items.items[i].base, plan->items.items[i].base);
+    }
+    tn_lifetime_fini(&life);
+    return follows;
 }
 
 static void plan(struct fixture * f, struct ggml_tensor * result) {
@@ -379,6 +409,7 @@ static void equal_descriptions_share_a_plan(void ** state) {
     make_variant(f, &a, base);
     make_variant(f, &b, base);
     assert_true(tn_lifetime_covers(&a, &b));
+    assert_true(follows_as(f, &a, NULL, 1));
     const struct {
         struct variant v;
         bool fits, fits_back;
@@ -394,6 +425,7 @@ static void equal_descriptions_share_a_plan(void ** state) {
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         make_variant(f, &b, cases[i].v);
         assert_int_equal(tn_lifetime_covers(&a, &b), cases[i].fits);
+        assert_int_equal(follows_as(f, &a, NULL, 1), cases[i].fits);
         assert_int_equal(tn_lifetime_covers(&b, &a), cases[i].fits_back);
     }
     tn_lifetime_fini(&a);
@@ -412,11 +444,76 @@ static void other_chances_in_place_are_another_graph(void ** state) {
         if (k == 1) r->ne[0] = 16, r->ne[1] = 4, r->nb[1] = 64;
         ggml_build_forward_expand(f->graph, r);
         assert_true(describe_as(f, k ? &b : &a, NULL, 1));
+        assert_true(follows_as(f, k ? &b : &a, NULL, 1));
     }
+    assert_false(follows_as(f, &a, NULL, 1));
     assert_false(tn_lifetime_covers(&a, &b));
     assert_false(tn_lifetime_covers(&b, &a));
     tn_lifetime_fini(&a);
     tn_lifetime_fini(&b);
+}
+
+// Two tensors of the plan, with a place each, may not be one in the other graph; nor one of it two.
+static void one_tensor_does_not_follow_two(void ** state) {
+    struct fixture * f = *state;
+    struct tn_lifetime two = { 0 }, one = { 0 };
+    struct ggml_tensor *x = leaf(f), *y = leaf(f), *z = product(f, x, y);
+    ggml_build_forward_expand(f->graph, z);
+    assert_true(describe_as(f, &two, NULL, 1));
+    assert_true(follows_as(f, &two, NULL, 1));
+    z->src[1] = f->graph->leafs[1] = x;
+    assert_true(describe_as(f, &one, NULL, 1));
+    assert_false(follows_as(f, &two, NULL, 1));
+    z->src[1] = f->graph->leafs[1] = y;
+    assert_false(follows_as(f, &one, NULL, 1));
+    tn_lifetime_fini(&one);
+    tn_lifetime_fini(&two);
+}
+
+static void other_sources_do_not_follow(void ** state) {
+    struct fixture * f = *state;
+    struct ggml_tensor *x = leaf(f), *y = leaf(f), *z = product(f, x, y);
+    ggml_build_forward_expand(f->graph, z);
+    assert_true(describe_as(f, &f->life, NULL, 1));
+    z->src[2] = x; // one more
+    assert_false(follows_as(f, &f->life, NULL, 1));
+    z->src[2] = z->src[1] = NULL; // one less
+    assert_false(follows_as(f, &f->life, NULL, 1));
+    z->src[0] = y, z->src[1] = x;
+    assert_false(follows_as(f, &f->life, NULL, 1));
+    z->src[0] = x, z->src[1] = y;
+    assert_true(follows_as(f, &f->life, NULL, 1));
+    f->graph = ggml_new_graph_custom(f->ctx, 8, false);
+    ggml_build_forward_expand(f->graph, x);
+    assert_false(follows_as(f, &f->life, NULL, 1));
+}
+
+static void other_bases_do_not_follow(void ** state) {
+    struct fixture * f = *state;
+    struct ggml_tensor *a = product(f, leaf(f), leaf(f)), *b = product(f, a, a);
+    struct ggml_tensor * v = ggml_view_1d(f->ctx, a, 8, 0);
+    ggml_build_forward_expand(f->graph, ggml_sqr(f->ctx, b));
+    ggml_build_forward_expand(f->graph, ggml_sqr(f->ctx, v));
+    assert_true(describe_as(f, &f->life, NULL, 1));
+    assert_true(follows_as(f, &f->life, NULL, 1));
+    v->view_src = b;
+    assert_false(follows_as(f, &f->life, NULL, 1));
+    v->view_src = a;
+    v->view_offs = 4; // takes no place from there
+    assert_false(follows_as(f, &f->life, NULL, 1));
+}
+
+static void other_ids_do_not_follow(void ** state) {
+    struct fixture * f = *state;
+    ggml_build_forward_expand(f->graph, ggml_sqr(f->ctx, product(f, leaf(f), leaf(f))));
+    int ids[] = { 0, 1 };
+    assert_true(describe_as(f, &f->life, ids, 2));
+    assert_true(follows_as(f, &f->life, ids, 2));
+    ids[0] = 1;
+    assert_false(follows_as(f, &f->life, ids, 2));
+    ids[0] = 2;
+    assert_false(follows_as(f, &f->life, ids, 2));
+    assert_false(follows_as(f, &f->life, NULL, 1));
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -447,6 +544,10 @@ int main(void) {
         TEST(refused_graphs_are_refused),
         TEST(equal_descriptions_share_a_plan),
         TEST(other_chances_in_place_are_another_graph),
+        TEST(one_tensor_does_not_follow_two),
+        TEST(other_sources_do_not_follow),
+        TEST(other_bases_do_not_follow),
+        TEST(other_ids_do_not_follow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
