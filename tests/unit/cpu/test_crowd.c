@@ -73,9 +73,11 @@ static void a_crowd_keeps_workers_asleep(void ** state) {
     for (int i = 0; i < 1000 && atomic_load(&helped) == 0; i++)
         tn_pool_run(pool, 4, 16, (struct tn_pool_work){ note_thread, &arg });
     assert_true(atomic_load(&helped) > 0);
-    for (int i = 0; i < 5000 && tn_crowd_room() != 16; i++) // until all sleep
+    // A worker that has left, or not yet begun, sees the next job unless it sleeps.
+    for (int i = 0; i < 5000 && !(tn_crowd_room() == 16 && threads_others_sleep()); i++)
         threads_nap(1000);
     assert_int_equal(tn_crowd_room(), 16);
+    assert_true(threads_others_sleep());
 
     for (int i = 0; i < 16; i++)
         tn_crowd_enter();

@@ -6,6 +6,7 @@
 #include "harness.h"
 
 #include <dirent.h>
+#include <unistd.h>
 
 #include "ggml-cpu.h"
 
@@ -40,6 +41,22 @@ static inline void assert_threads(int expected) {
         n = threads_count();
     }
     if (n != expected) fail_msg("%d threads, %d should be left", n, expected);
+}
+
+// Does every thread but the calling one sleep, as the system sees it? One that has not begun yet does not.
+static inline bool threads_others_sleep(void) {
+    long ids[THREADS_MAX];
+    const int n = threads_list(ids);
+    for (int i = 0; i < n; i++) {
+        char path[64], text[256] = "";
+        snprintf(path, sizeof(path), "/proc/self/task/%ld/stat", ids[i]);
+        FILE * f = fopen(path, "r"); // not there: it has gone
+        const size_t got = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+        if (f) fclose(f);
+        const char * state = got > 0 ? strrchr(text, ')') : NULL;
+        if (ids[i] != (long) getpid() && state && state[2] != 'S') return false;
+    }
+    return true;
 }
 
 // How many there are without any of ours; sanitizers start their own with the first. Counted once, before any
