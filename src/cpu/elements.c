@@ -96,24 +96,32 @@ static void complain(const char * function, const struct ggml_tensor * t) {
     TN_LOG_ERROR("%s\n", tn_error_text());
 }
 
-// The element at four indices; NULL: refused.
-static void * find(const char * function, const struct ggml_tensor * t, const int64_t * i) {
-    if (!has_elements(t) || !is_inside(t, i)) {
-        complain(function, t);
-        return NULL;
-    }
+static void * address(const struct ggml_tensor * t, const int64_t * i) {
     return (char *) t->data + (size_t) i[0] * t->nb[0] + (size_t) i[1] * t->nb[1] + (size_t) i[2] * t->nb[2] +
            (size_t) i[3] * t->nb[3];
 }
 
+// The element at four indices; NULL: refused.
+static void * find(const char * function, const struct ggml_tensor * t, const int64_t * i) {
+    if (has_elements(t) && is_inside(t, i)) return address(t, i);
+    complain(function, t);
+    return NULL;
+}
+
+static bool is_element(const struct ggml_tensor * t, int i) {
+    const int64_t n = ggml_nelements(t);
+    return (i >= 0 && i < n) || tn_refuse("index %d of %" PRId64 " elements", i, n);
+}
+
 // The element i, counted with the first dimension fastest.
 static void * find_flat(const char * function, const struct ggml_tensor * t, int i) {
-    int64_t at[GGML_MAX_DIMS] = { i, 0, 0, 0 };
-    for (int d = 0; t && i > 0 && d < GGML_MAX_DIMS - 1 && t->ne[d] > 0; d++) {
-        at[d + 1] = at[d] / t->ne[d];
-        at[d] %= t->ne[d];
+    int64_t at[GGML_MAX_DIMS];
+    if (!has_elements(t) || !is_element(t, i)) {
+        complain(function, t);
+        return NULL;
     }
-    return find(function, t, at);
+    ggml_unravel_index(t, i, &at[0], &at[1], &at[2], &at[3]);
+    return address(t, at);
 }
 
 static double get(const char * function, const struct ggml_tensor * t, const int64_t * i) {

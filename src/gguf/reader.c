@@ -315,14 +315,9 @@ struct gguf_context * gguf_init_from_file_ptr(FILE * file, struct gguf_init_para
 struct gguf_context * gguf_init_from_file(const char * fname, struct gguf_init_params params) {
     FILE * file = fname ? tn_file_open(fname, "rb") : NULL;
     if (!fname) tn_error_set("gguf: the file's name is NULL");
-    struct gguf_context * ctx = NULL;
-    if (file) {
-        ctx = gguf_init_from_file_ptr(file, params);
-        fclose(file);
-    }
-    if (!ctx && fname) {
-        tn_error_prefix("%s", fname);
-        TN_LOG_ERROR("%s\n", tn_error_text());
-    }
+    struct gguf_context * ctx = file ? gguf_init_from_file_ptr(file, params) : NULL;
+    if (file) fclose(file);
+    if (file && !ctx) tn_error_prefix("%s", fname); // one that could not be opened has it in its text
+    if (!ctx) TN_LOG_ERROR("%s\n", tn_error_text());
     return ctx;
 }
