@@ -205,13 +205,21 @@ static void tell_node(struct out * o, struct ggml_backend_sched * s, int32_t i) 
     }
 }
 
+// "1 node", "2 nodes"
+static void add_count(struct out * o, size_t n, const char * what, const char * behind) {
+    add(o, "%zu %s%s%s", n, what, n == 1 ? "" : "s", behind);
+}
+
 static void tell(struct out * o, struct ggml_backend_sched * s, bool nodes) {
-    add(o, "%zu nodes in %zu splits, %zu inputs of %zu bytes\n", s->story->nodes.count, s->splits.count,
-        s->story->copies.count, bytes_of_all(s->story));
+    add_count(o, s->story->nodes.count, "node", " in ");
+    add_count(o, s->splits.count, "split", ", ");
+    add_count(o, s->story->copies.count, "input", " of ");
+    add_count(o, bytes_of_all(s->story), "byte", "\n");
     for (size_t k = 0; k < s->splits.count; k++) {
         const struct tn_sched_split * split = &s->splits.items[k];
-        add(o, "split %zu on %s: %d nodes, %d inputs\n", k, tn_sched_name(s, split->backend),
-            split->end - split->first, split->end_copy - split->first_copy);
+        add(o, "split %zu on %s: ", k, tn_sched_name(s, split->backend));
+        add_count(o, (size_t) (split->end - split->first), "node", ", ");
+        add_count(o, (size_t) (split->end_copy - split->first_copy), "input", "\n");
         for (int32_t c = split->first_copy; c < split->end_copy; c++)
             tell_input(o, s, c);
         for (int32_t i = split->first; nodes && i < split->end; i++)

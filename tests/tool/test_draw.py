@@ -74,7 +74,10 @@ class Draw(cases.ToolTest):
         self.refuse(2, "--nonsense", "draw", "x", "--nonsense")
         self.refuse(2, "needs a value", "draw", "x", "--steps")
         self.refuse(2, "not a whole number", "draw", "x", "--steps", "ten")
-        self.refuse(2, "not a whole number", "draw", "x", "--seed", "99999999999999999999")
+        self.refuse(2, "not a whole number", "draw", "x", "--steps", "99999999999999999999x")
+        self.refuse(1, "must be 1 to 1000", "draw", "x", "--steps", "99999999999999999999")
+        self.refuse(1, "must be 0 to", "draw", "x", "--seed", "99999999999999999999")
+        self.refuse(1, "must be 0 to", "draw", "x", "--seed", "-99999999999999999999")
         self.refuse(2, "not a number", "draw", "x", "--guidance", "nan")
 
     def test_prompts(self):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`tenon import` from outside: the shipped file comes out again, rules choose types, bad files are refused."""
 import json
+import os
 import struct
 
 import cases
@@ -139,6 +140,28 @@ class Import(cases.ToolTest):
         write_safetensors(self.path("x.safetensors"), {"a": ("F32", (2,), struct.pack("<2f", 1, float("nan")))})
         for kind in ("f32", "f16"):
             self.refuse(1, "NaN", "import", "x.safetensors", "-o", "x.gguf", "-r", "*=" + kind)
+
+    def test_inputs_are_not_replaced(self):
+        self.small()
+        os.link(self.path("small.safetensors"), self.path("linked"))
+        os.symlink("card.json", self.path("other"))
+        contents = {}
+        for name in ("small.safetensors", "card.json"):
+            with open(self.path(name), "rb") as f:
+                contents[name] = f.read()
+        for out in ("small.safetensors", "./small.safetensors", "linked"):
+            self.refuse(1, out + ": is what is imported", "import", "small.safetensors", "-o", out)
+        self.refuse(1, "card.json: is the card", "import", "small.safetensors", "-o", "card.json")
+        self.refuse(1, "card.json: is the card", "import", "small.safetensors", "-o", "card.json", "-c", "other")
+        self.refuse(1, "other: is the card", "import", "small.safetensors", "-o", "other")
+        for name, content in contents.items():
+            with open(self.path(name), "rb") as f:
+                self.assertEqual(f.read(), content)
+
+    def test_a_card_is_needed(self):
+        write_safetensors(self.path("x.safetensors"), {"a": ("F32", (1,), struct.pack("<f", 1))})
+        error = self.refuse(1, "card.json: No such file", "import", "x.safetensors", "-o", "x.gguf")
+        self.assertIn("--card", error)
 
     def test_wrong_command_lines(self):
         self.refuse(2, "--output", "import", "x")

@@ -41,8 +41,10 @@ class Trace(cases.ToolTest):
         for args in ([], ["-p", "2", "-w", "SOFT_MAX,ROPE"]):
             data, text = self.data(*args), self.trace(*args)
             inputs = [i for s in data["splits"] for i in s["inputs"]]
-            self.assertTrue(text.startswith("%d nodes in %d splits, %d inputs of %d bytes\n" % (
-                len(data["nodes"]), len(data["splits"]), len(inputs), sum(i["bytes"] for i in inputs))))
+            counts = (len(data["nodes"]), "node"), (len(data["splits"]), "split"), (len(inputs), "input"), (
+                sum(i["bytes"] for i in inputs), "byte")
+            self.assertEqual(text.splitlines()[0], "%s in %s, %s of %s" % tuple(
+                "%d %s" % (n, what if n == 1 else what + "s") for n, what in counts))
             self.assertEqual(re.findall(r"^split \d+ on (\w+):", text, re.M), [s["device"] for s in data["splits"]])
             self.assertEqual(re.findall(r"^    node \d+ '.*' (\w+): on (\w+), (.*)$", text, re.M),
                              [(n["op"], n["device"], n["reason"]) for n in data["nodes"]])
@@ -80,6 +82,18 @@ class Trace(cases.ToolTest):
             self.assertLessEqual({r["device"] for r in node["refused"]}, {"Pretended0", "Pretended1"})
             self.assertEqual({r["why"] for r in node["refused"]}, {"it is to be without " + node["op"]})
 
+    def test_blanks_in_a_list_do_not_count(self):
+        wanted = self.data("-p", "2", "-w", "SOFT_MAX,ROPE,SILU")
+        self.assertEqual({n["op"] for n in wanted["nodes"] if n["refused"]} - {"SILU"}, {"SOFT_MAX", "ROPE"})
+        self.assertEqual(self.data("-p", "2", "-w", " SOFT_MAX, ROPE\t,SILU "), wanted)
+
+    def test_warnings_are_seen(self):
+        os.environ["TENON_ISA"] = "foo"
+        self.addCleanup(os.environ.pop, "TENON_ISA")
+        done = self.succeed("trace", "-m", MODEL)
+        self.assertEqual(done.stderr.decode().count("\n"), 1)
+        self.assertIn(b"tenon: TENON_ISA: there is no level 'foo'", done.stderr)
+
     def case(self, name, number, *args):
         file = os.path.join(VECTORS, name + ".gguf")
         return json.loads(self.succeed("trace", "-v", file, "-c", str(number), "-j", *args).stdout)
@@ -97,7 +111,8 @@ class Trace(cases.ToolTest):
         self.refuse(1, "is a conversion", "trace", "-v", file, "-c", "0")
         self.refuse(1, "there is no case 1000000", "trace", "-v", file, "-c", "1000000")
         self.refuse(1, "no file of vectors", "trace", "-v", MODEL, "-c", "0")
-        self.refuse(1, "no file of vectors", "trace", "-v", "missing", "-c", "0")
+        error = self.refuse(1, "No such file", "trace", "-v", "missing", "-c", "0")
+        self.assertEqual(error.count("missing"), 1)
         self.refuse(1, "--case is -1", "trace", "-v", file, "-c", "-1")
         self.refuse(2, "belong together", "trace", "-v", file)
         self.refuse(2, "belong together", "trace", "-c", "1")
@@ -118,12 +133,16 @@ class Trace(cases.ToolTest):
             done = self.run_tool("trace", "-v", "broken.gguf", "-c", "0", *([] if i % 2 else ["-p", "2"]))
             self.assertIn(done.returncode, (0, 1), "seed %d, file %d" % (seed, i))
             if done.returncode:
-                self.assertTrue(done.stderr.startswith(b"tenon: broken.gguf: "), done.stderr)
+                # There may be warnings before it.
+                self.assertTrue(done.stderr.splitlines()[-1].startswith(b"tenon: broken.gguf: "), done.stderr)
 
     def test_wrong_command_lines(self):
         self.refuse(1, "1 to 8", "trace", "-p", "9")
         self.refuse(1, "1 to 8", "trace", "-p", "0")
         self.refuse(2, "not a whole number", "trace", "-p", "two")
+        for names, wrong in (("FOO", "FOO"), ("ROPE,FOO", "FOO"), ("soft_max", "soft_max"), ("ROPE,", ""), ("", ""),
+                             ("NONE", "NONE"), ("SOFT_MAX ROPE", "SOFT_MAX ROPE"), ("ROPE , ,SILU", "")):
+            self.refuse(2, "no operator '%s'" % wrong, "trace", "-p", "1", "-w", names)
         self.refuse(2, "needs a value", "trace", "--model")
         self.refuse(2, "no option '--nonsense'", "trace", "--nonsense")
         self.refuse(2, "'x' is none", "trace", "x")

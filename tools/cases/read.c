@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cases.h"
+#include "ggml-ext.h"
 #include "gguf.h"
 
 struct vec_file {
@@ -15,6 +16,14 @@ struct vec_file {
 
 static bool is_kind(const struct gguf_context * gguf, int64_t id, enum gguf_type type) {
     return id >= 0 && gguf_get_kv_type(gguf, id) == type;
+}
+
+// The library's reason, without function and file: who asked knows both.
+static void say_why(const char * path, char msg[VEC_MSG]) {
+    const char * text = ggml_ext_last_error();
+    const char * at = strstr(text, path);
+    const size_t n = strlen(path);
+    snprintf(msg, VEC_MSG, "%s", at && strncmp(at + n, ": ", 2) == 0 ? at + n + 2 : text);
 }
 
 struct vec_file * vec_open(const char * path, char msg[VEC_MSG]) {
@@ -27,6 +36,7 @@ struct vec_file * vec_open(const char * path, char msg[VEC_MSG]) {
         return f;
     }
     snprintf(msg, VEC_MSG, "no file of vectors of version %d", VEC_VERSION);
+    if (f && !f->gguf) say_why(path, msg);
     if (f) vec_close(f);
     return NULL;
 }

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "dit.h"
@@ -34,8 +33,8 @@ static void print_help(void) {
          "  -g, --guidance X      how closely the text is followed, 0 to 100 (default: the model's, 3)\n"
          "  -z, --size N          each pixel becomes N x N, 1 to 64 (default 8)\n"
          "  -t, --threads N       1 to 512 (default: the processors, at most 8)\n"
-         "  -c, --count N         1 to 1000 pictures of seeds N, N+1, ...: FILE gets -1, -2, ... before its "
-         "ending");
+         "  -c, --count N         1 to 1000 pictures, of the seed and those after it (default 1); of several,\n"
+         "                        FILE gets -1, -2, ... before its ending");
 }
 
 static int take_guidance(const char * text, double * out) {
@@ -93,12 +92,6 @@ static bool name_of(char * path, size_t size, const struct options * o, int64_t 
     return n >= 0 && (size_t) n < size;
 }
 
-// Would the picture replace the model?
-static bool is_model(const char * path, const char * model) {
-    struct stat a, b;
-    return stat(path, &a) == 0 && stat(model, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
 static void show_step(void * data, int done) {
     progress_step(data, done);
 }
@@ -117,7 +110,7 @@ static int draw_one(struct dit * m, const struct options * o, int64_t i, float *
     struct output out;
     char path[4096];
     if (!name_of(path, sizeof(path), o, i)) return complain("%s: the name is too long", o->out);
-    if (is_model(path, o->model)) return complain("%s: is the model", path);
+    if (is_same_file(path, o->model)) return complain("%s: is the model", path);
     // Opened before the work: a path that cannot be written is said at once.
     if (!output_open(&out, path)) return EXIT_FAILED;
     noise_fill(x, dit_size(m), (uint64_t) (o->seed + i));

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ggml-ext.h"
 #include "ggml.h"
@@ -40,7 +41,8 @@ static void print_help(void) {
          "                           q8_0, q4_K, ...; everything else becomes f32\n"
          "  -r, --rule PATTERN=TYPE  type of the tensors whose name matches, may be given often, the last "
          "one counts\n"
-         "  -c, --card FILE          JSON with sizes and names (default: card.json beside IN)\n"
+         "  -c, --card FILE          the card that is needed: JSON with sizes and names (default: card.json "
+         "beside IN)\n"
          "  -a, --architecture NAME  prefix of the card's keys (default: the name of IN without its "
          "ending)\n\n"
          "A row that is no whole number of a type's blocks is kept in f16, and said so.");
@@ -168,17 +170,22 @@ static bool set_card(struct import * im, const cJSON * card, const char * path) 
     return true;
 }
 
-static bool read_card(struct import * im) {
-    char beside[4096];
+// Without --card the one beside IN.
+static bool find_card(struct import * im, char * beside, size_t size) {
+    if (im->card) return true;
     const char * slash = strrchr(im->in, '/');
-    const int n =
-        snprintf(beside, sizeof(beside), "%.*scard.json", slash ? (int) (slash - im->in + 1) : 0, im->in);
-    const char * path = im->card ? im->card : beside;
-    if (!im->card && n >= (int) sizeof(beside)) return complain("%s: the path is too long", im->in), false;
-    cJSON * card = json_from_file(path);
+    const int n = snprintf(beside, size, "%.*scard.json", slash ? (int) (slash - im->in + 1) : 0, im->in);
+    if (n < 0 || (size_t) n >= size) return complain("%s: the path is too long", im->in), false;
+    im->card = beside;
+    if (access(beside, F_OK) == 0) return true;
+    return complain("%s: %s: weights need a card, --card gives another", beside, strerror(errno)), false;
+}
+
+static bool read_card(struct import * im) {
+    cJSON * card = json_from_file(im->card);
     if (!card) return false;
-    const bool ok = cJSON_IsObject(card) ? set_card(im, card, path)
-                                         : (complain("%s: the card is no object", path), false);
+    const bool ok = cJSON_IsObject(card) ? set_card(im, card, im->card)
+                                         : (complain("%s: the card is no object", im->card), false);
     cJSON_Delete(card);
     return ok;
 }
@@ -307,13 +314,16 @@ static void name_after_file(struct import * im, char * name, size_t size) {
 }
 
 static int run(struct import * im) {
-    char name[128];
+    char name[128], card[4096];
+    if (is_same_file(im->out, im->in)) return complain("%s: is what is imported", im->out);
     if (!im->name) name_after_file(im, name, sizeof(name));
     if (!safetensors_open(&im->file, im->in)) return EXIT_FAILED;
     if (!im->name[0] || strlen(im->name) > 100 || !is_utf8(im->name)) {
         return complain("the architecture '%.100s' is empty, too long or not UTF-8: give --architecture",
                         im->name);
     }
+    if (!find_card(im, card, sizeof(card))) return EXIT_FAILED;
+    if (is_same_file(im->out, im->card)) return complain("%s: is the card", im->out);
     im->gguf = gguf_init_empty();
     if (!im->gguf) return complain("out of memory");
     gguf_set_val_str(im->gguf, "general.architecture", im->name);

@@ -28,9 +28,10 @@ static void print_help(void) {
     puts("\n`tenon COMMAND --help` tells more; `tenon --version` the version.");
 }
 
-// The library's messages repeat what the program says in its one line.
-static void keep_quiet(enum ggml_log_level level, const char * text, void * user_data) {
-    (void) level, (void) text, (void) user_data;
+// The library's errors repeat what the program says in its one line; nothing else says its warnings.
+static void take_message(enum ggml_log_level level, const char * text, void * user_data) {
+    (void) user_data;
+    if (level == GGML_LOG_LEVEL_WARN) complain("%.*s", (int) strcspn(text, "\n"), text);
 }
 
 // A closed standard stream would give its number to the next file that is opened, and take messages.
@@ -67,7 +68,7 @@ static int run(int argc, char ** argv) {
 
 int main(int argc, char ** argv) {
     if (!have_streams()) return EXIT_FAILED;
-    ggml_log_set(keep_quiet, NULL);
+    ggml_log_set(take_message, NULL);
     catch_signals();
     const int status = run(argc, argv);
     if (fflush(stdout) == 0 && !ferror(stdout)) return status;

@@ -20,6 +20,11 @@ void output_die(int signal_number) {
     raise(signal_number);
 }
 
+bool is_same_file(const char * output, const char * input) {
+    struct stat a, b;
+    return stat(output, &a) == 0 && stat(input, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
 static void remember(const char * path) {
     has_unfinished = 0;
     snprintf(unfinished, sizeof(unfinished), "%s", path);

@@ -7,6 +7,7 @@
 
 #include "ggml-backend-impl.h"
 #include "ggml-ext.h"
+#include "tenon.h"
 
 static struct pretended {
     char name[16];
@@ -57,13 +58,51 @@ static ggml_backend_buffer_type_t device_buffer_type(ggml_backend_dev_t dev) {
     return &of(dev)->type;
 }
 
-// Is the name one of a list?
+// The first name of a list, without blanks around it. The list goes behind the comma, NULL when it ends.
+static struct name {
+    const char * at;
+    size_t n;
+} take_name(const char ** list) {
+    const char * at = *list + strspn(*list, " \t");
+    size_t n = strcspn(at, ",");
+    *list = at[n] == ',' ? at + n + 1 : NULL;
+    while (n > 0 && (at[n - 1] == ' ' || at[n - 1] == '\t'))
+        n--;
+    return (struct name){ at, n };
+}
+
+static bool is_called(struct name a, const char * name) {
+    return strlen(name) == a.n && memcmp(a.at, name, a.n) == 0;
+}
+
 static bool is_listed(const char * list, const char * name) {
-    const size_t n = strlen(name);
-    for (const char * at = list; at; at = strchr(at, ','), at += at != NULL) {
-        if (strncmp(at, name, n) == 0 && (at[n] == ',' || at[n] == '\0')) return true;
+    while (list) {
+        if (is_called(take_name(&list), name)) return true;
     }
     return false;
+}
+
+static bool is_operator(struct name a) {
+    for (int i = GGML_OP_NONE + 1; i < GGML_OP_COUNT; i++) {
+        if (is_called(a, ggml_op_name(i))) return true;
+    }
+    for (int i = 0; i < GGML_UNARY_OP_COUNT; i++) {
+        if (is_called(a, ggml_unary_op_name(i))) return true;
+    }
+    for (int i = 0; i < GGML_GLU_OP_COUNT; i++) {
+        if (is_called(a, ggml_glu_op_name(i))) return true;
+    }
+    return false;
+}
+
+int pretend_check_list(const char * without) {
+    while (without) {
+        const struct name a = take_name(&without);
+        if (a.n > 0 && is_operator(a)) continue;
+        return usage("there is no operator '%.*s': operators are called SOFT_MAX, ROPE, SILU, ...",
+                     (int) (a.n < 60 ? a.n : 60), a.at);
+    }
+    return EXIT_OK;
 }
 
 static bool device_supports_op(ggml_backend_dev_t dev, const struct ggml_tensor * op) {

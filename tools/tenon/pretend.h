@@ -11,4 +11,8 @@ enum { PRETEND_MAX = 8 };
 // list `without` (their names with commas between, NULL: none); it computes nothing. Lives for ever.
 ggml_backend_dev_t pretend_device(int i, const char * without);
 
+// Is every name in such a list that of an operator? Blanks around names do not count. EXIT_OK, or a status
+// after a complaint.
+int pretend_check_list(const char * without);
+
 #endif

@@ -44,7 +44,8 @@ bool parse_int(const char * text, int64_t * out) {
     char * end;
     errno = 0;
     const long long value = strtoll(text, &end, 10);
-    if (end == text || *end != '\0' || errno != 0) return false;
+    if (end == text || *end != '\0') errno = EINVAL;
+    if (errno != 0) return false;
     *out = value;
     return true;
 }
@@ -112,9 +113,10 @@ int out_of_range(const char * what, const char * given, const char * range) {
 
 int take_int(const char * what, const char * text, int64_t lowest, int64_t highest, int64_t * out) {
     char range[64];
-    if (!parse_int(text, out)) return usage("%s is '%.60s', not a whole number", what, text);
+    const bool is_int = parse_int(text, out);
+    if (!is_int && errno != ERANGE) return usage("%s is '%.60s', not a whole number", what, text);
     snprintf(range, sizeof(range), "%lld to %lld", (long long) lowest, (long long) highest);
-    return *out < lowest || *out > highest ? out_of_range(what, text, range) : EXIT_OK;
+    return !is_int || *out < lowest || *out > highest ? out_of_range(what, text, range) : EXIT_OK;
 }
 
 const char * find_model(char * path, size_t size) {

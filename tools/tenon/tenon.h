@@ -48,6 +48,9 @@ struct output {
     FILE * file;
 };
 
+// Would the output replace this input? One and the same file has many names.
+bool is_same_file(const char * output, const char * input);
+
 // Each says what went wrong itself. A regular file is made under a temporary name beside `path`.
 bool output_open(struct output * out, const char * path);
 bool output_commit(struct output * out);

@@ -65,7 +65,7 @@ static int take_option(struct options * o, int c, const char * value) {
     case 'c': return take_int("--case", value, 0, INT_MAX, &o->number);
     case 'j': o->json = true; return EXIT_OK;
     case 'p': return take_int("--pretend", value, 1, PRETEND_MAX, &o->pretended);
-    case 'w': o->without = value; return EXIT_OK;
+    case 'w': o->without = value; return pretend_check_list(value);
     case 't': return take_int("--threads", value, 1, GGML_MAX_N_THREADS, &o->threads);
     default: return EXIT_USAGE;
     }

@@ -74,14 +74,14 @@ static void text_tells_all(void ** state) {
     stage_alloc(&stage, t.graph);
     explain(GGML_EXT_TEXT);
     assert_string_equal(text, "3 nodes in 3 splits, 3 inputs of 768 bytes\n"
-                              "split 0 on CPU: 1 nodes, 0 inputs\n"
+                              "split 0 on CPU: 1 node, 0 inputs\n"
                               "    node 0 'twice' SCALE: on CPU, most of its sources can be read there\n"
                               "        refused by Fake1: Fake1 neither\n"
                               "        refused by Fake0: Fake0 has no scales today\n"
-                              "split 1 on Fake1: 1 nodes, 1 inputs\n"
+                              "split 1 on Fake1: 1 node, 1 input\n"
                               "    input 'twice' of 256 bytes from CPU\n"
                               "    node 1 'first' ADD: on Fake1, its weights are there\n"
-                              "split 2 on Fake0: 1 nodes, 2 inputs\n"
+                              "split 2 on Fake0: 1 node, 2 inputs\n"
                               "    input 'first' of 256 bytes from Fake1\n"
                               "    input 'y' of 256 bytes from CPU\n"
                               "    node 2 'out' ADD: on Fake0, the caller placed it\n");
