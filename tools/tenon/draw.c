@@ -33,8 +33,8 @@ static void print_help(void) {
          "  -g, --guidance X      how closely the text is followed, 0 to 100 (default: the model's, 3)\n"
          "  -z, --size N          each pixel becomes N x N, 1 to 64 (default 8)\n"
          "  -t, --threads N       1 to 512 (default: the processors, at most 8)\n"
-         "  -c, --count N         1 to 1000 pictures, of the seed and those after it (default 1); of several,\n"
-         "                        FILE gets -1, -2, ... before its ending");
+         "  -c, --count N         1 to 1000 pictures, of the seed and those after it (default 1);\n"
+         "                        of several, FILE gets -1, -2, ... before its ending");
 }
 
 static int take_guidance(const char * text, double * out) {
