@@ -115,12 +115,15 @@ static bool is_element(const struct ggml_tensor * t, int i) {
 
 // The element i, counted with the first dimension fastest.
 static void * find_flat(const char * function, const struct ggml_tensor * t, int i) {
-    int64_t at[GGML_MAX_DIMS];
+    int64_t at[GGML_MAX_DIMS] = { i, 0, 0, 0 };
     if (!has_elements(t) || !is_element(t, i)) {
         complain(function, t);
         return NULL;
     }
-    ggml_unravel_index(t, i, &at[0], &at[1], &at[2], &at[3]);
+    for (int d = 0; d < GGML_MAX_DIMS - 1; d++) {
+        at[d + 1] = at[d] / t->ne[d];
+        at[d] %= t->ne[d];
+    }
     return address(t, at);
 }
 
