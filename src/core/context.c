@@ -57,7 +57,8 @@ void ggml_reset(struct ggml_context * ctx) {
     ctx->first = NULL;
     ctx->last = NULL;
     init_poison(&ctx->poison);
-    ctx->poison_leaf = &ctx->poison.tensor;
+    init_poison(&ctx->graph_poison);
+    ctx->poison_leaf = &ctx->graph_poison.tensor;
     ctx->poison_graph =
         (struct ggml_cgraph){ .n_leafs = 1, .leafs = &ctx->poison_leaf, .order = TN_GRAPH_INVALID };
 }
@@ -201,6 +202,17 @@ struct ggml_tensor * tn_context_poison(struct ggml_context * ctx) {
     if (is_strict()) TN_ABORT("%s", tn_error_text());
     TN_LOG_ERROR("%s\n", tn_error_text());
     return tn_context_poison_again(ctx);
+}
+
+struct ggml_cgraph * tn_context_poison_graph(struct ggml_context * ctx) {
+    static _Thread_local struct ggml_cgraph without_context;
+    static _Thread_local struct ggml_tensor * leaf;
+    leaf = tn_context_poison(ctx);
+    without_context = (struct ggml_cgraph){ .n_leafs = 1, .leafs = &leaf, .order = TN_GRAPH_INVALID };
+    if (!ctx) return &without_context;
+    struct tn_poison * p = &ctx->graph_poison;
+    if (!p->text[0]) tn_str_copy(p->text, sizeof(p->text), tn_error_text());
+    return &ctx->poison_graph;
 }
 
 bool tn_tensor_is_poisoned(const struct ggml_tensor * t) {

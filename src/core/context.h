@@ -46,7 +46,8 @@ struct ggml_context {
     struct ggml_object * first;
     struct ggml_object * last;
     struct tn_poison poison;
-    struct ggml_cgraph poison_graph; // its only leaf is the poisoned tensor, which has the text
+    struct ggml_cgraph poison_graph; // handed out for one that could not be made; its only leaf says why
+    struct tn_poison graph_poison;
     struct ggml_tensor * poison_leaf;
 };
 
@@ -64,7 +65,11 @@ struct ggml_tensor * tn_context_poison_again(struct ggml_context * ctx);
 // NULL: as tn_context_poison(NULL).
 struct ggml_tensor * tn_context_spoil(struct ggml_tensor * t);
 
-// Of a poisoned tensor: the text of the first refusal of its context.
+// The graph for one that could not be made: this thread's error text is recorded and logged as above, and is
+// the graph's own too, whatever was refused before. ctx may be NULL. Ends the process in strict mode.
+struct ggml_cgraph * tn_context_poison_graph(struct ggml_context * ctx);
+
+// Of a poisoned tensor: the text of the first refusal of its context; of a poisoned graph's leaf: that one's.
 const char * tn_context_poison_text(const struct ggml_tensor * poisoned);
 
 TN_API bool tn_tensor_is_poisoned(const struct ggml_tensor * t);

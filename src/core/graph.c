@@ -46,12 +46,8 @@ size_t ggml_graph_overhead(void) {
 }
 
 static struct ggml_cgraph * refuse(struct ggml_context * ctx, const char * function) {
-    static _Thread_local struct ggml_cgraph without_context;
-    static _Thread_local struct ggml_tensor * leaf;
     tn_error_prefix("%s", function);
-    leaf = tn_context_poison(ctx);
-    without_context = (struct ggml_cgraph){ .n_leafs = 1, .leafs = &leaf, .order = TN_GRAPH_INVALID };
-    return ctx ? &ctx->poison_graph : &without_context;
+    return tn_context_poison_graph(ctx);
 }
 
 static struct ggml_cgraph * make(struct ggml_context * ctx, const char * function, size_t size, bool grads) {

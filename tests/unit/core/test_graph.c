@@ -50,6 +50,26 @@ static void a_full_context_hands_out_a_graph_that_takes_nothing(void ** state) {
     ggml_free(ctx);
 }
 
+static void a_graph_that_cannot_be_made_says_so_after_other_refusals(void ** state) {
+    (void) state;
+    struct ggml_context * ctx = context(2, 0);
+    struct ggml_tensor * t = ggml_new_tensor_1d(ctx, GGML_TYPE_F32, 4);
+    struct ggml_tensor * u = ggml_new_tensor_1d(ctx, GGML_TYPE_F32, 3);
+    assert_false(ggml_ext_tensor_valid(ggml_add(ctx, t, u)));
+    struct ggml_cgraph * g = ggml_new_graph(ctx);
+    assert_contains(ggml_ext_context_error(ctx), "ggml_add: ");
+    assert_false(tn_graph_usable(g));
+    assert_contains(tn_error_text(), "refused: ggml_new_graph: the context is full");
+    ggml_build_forward_expand(g, t);
+    assert_contains(tn_error_text(), "ggml_build_forward_expand: the graph was refused: ggml_new_graph: the");
+    // After a reset nothing is left of it.
+    ggml_reset(ctx);
+    g = ggml_new_graph_custom(ctx, (size_t) INT32_MAX + 1, false);
+    assert_false(tn_graph_usable(g));
+    assert_contains(tn_error_text(), "is too large");
+    ggml_free(ctx);
+}
+
 static void bad_arguments_are_refused(void ** state) {
     (void) state;
     struct ggml_cgraph * g = ggml_new_graph(NULL);
@@ -241,6 +261,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_overhead_is_exactly_what_a_graph_takes),
         cmocka_unit_test(a_full_context_hands_out_a_graph_that_takes_nothing),
+        cmocka_unit_test(a_graph_that_cannot_be_made_says_so_after_other_refusals),
         cmocka_unit_test(bad_arguments_are_refused),
         cmocka_unit_test(the_hash_finds_what_was_put_in_up_to_its_room),
         cmocka_unit_test(use_counts_count_each_source),
