@@ -46,13 +46,14 @@ static inline float test_rng_float(struct test_rng * rng, float lo, float hi) {
     return lo + (hi - lo) * (float) (test_rng_u64(rng) >> 40) * 0x1p-24f;
 }
 
-// How many rounds a random test runs: `full` with TENON_FULL=1, else a tenth, and where each is slow
-// (sanitizers, an emulated processor: TENON_SLOW=1) a hundredth; at least 1.
+// How many rounds a random test runs: `full` with TENON_FULL=1, else a tenth, at least 1. Where runs are slow
+// (sanitizers, TENON_SLOW=1) a hundredth instead of a tenth; an emulated processor is too slow for more than
+// a tenth of `full`.
 static inline int64_t test_rounds(int64_t full) {
-    const char * env = getenv("TENON_FULL");
-    if (env && env[0] == '1') return full;
-    const char * slow = getenv("TENON_SLOW");
-    const int64_t part = full / (slow && slow[0] == '1' ? 100 : 10);
+    const char *all = getenv("TENON_FULL"), *slow = getenv("TENON_SLOW");
+    const bool is_all = all && all[0] == '1';
+    int64_t part = full / (is_all ? 1 : 10);
+    if (slow && slow[0] == '1' && (TENON_EMULATED || !is_all)) part /= 10;
     return part > 0 ? part : 1;
 }
 

@@ -218,9 +218,10 @@ static inline void cpu_check_with(struct cpu_test * t, struct ggml_tensor * node
                           : isinf(e) ? v == e
                                      : fabs(v - e) <= rel * fabs(e) + errors[k] + tiny;
         if (same) continue;
-        fail_msg("%s %s [%d, %d, %d, %d] element [%d, %d, %d, %d]: %.9g, not %.9g", ggml_op_desc(node),
-                 ggml_type_name(node->type), (int) node->ne[0], (int) node->ne[1], (int) node->ne[2],
-                 (int) node->ne[3], (int) i[0], (int) i[1], (int) i[2], (int) i[3], v, e);
+        fail_msg("%s %s [%d, %d, %d, %d] element [%d, %d, %d, %d]: %.9g, not %.9g +- %.3g",
+                 ggml_op_desc(node), ggml_type_name(node->type), (int) node->ne[0],
+                 (int) node->ne[1], (int) node->ne[2], (int) node->ne[3], (int) i[0], (int) i[1],
+                 (int) i[2], (int) i[3], v, e, rel * fabs(e) + errors[k] + tiny);
     }
     free(expected);
 }
