@@ -117,22 +117,24 @@ static void scales_pass_through(void ** state) {
     }
 }
 
-// Columns of weight 0 do not disturb the others, and still get something better than zeros.
+// Columns of weight 0 do not disturb the others, and still get something better than zeros: in the mean,
+// which for the smallest types is 0.8, and 0.17 more or less in a row.
 static void idle_columns(void ** state) {
     (void) state;
     struct test_rng rng = { test_seed() };
     float x[SEARCH_LEN], w[SEARCH_LEN], idle[SEARCH_LEN];
     uint8_t bytes[SEARCH_BYTES];
     double error = 0, rest = 0;
-    for (int round = 0; round < 8; round++) {
+    const int rounds = 128;
+    for (int round = 0; round < rounds; round++) {
         for (int i = 0; i < SEARCH_LEN; i++) {
             x[i] = gaussian(&rng);
             w[i] = i % 4 != 1;
             idle[i] = 1 - w[i];
         }
         encode_or_fail(x, w, bytes);
-        error += search_error(x, w, bytes) / 8;
-        rest += search_error(x, idle, bytes) / 8;
+        error += search_error(x, w, bytes) / rounds;
+        rest += search_error(x, idle, bytes) / rounds;
     }
     if (!(error < suite.bound)) fail_msg("error %g where weights are 1", error);
     if (!(rest < 1)) fail_msg("error %g where weights are 0", rest);
