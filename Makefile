@@ -1,10 +1,11 @@
 # Thin doors; CMake does the work (CMakePresets.json).
 #
-#   make run        sets up, builds, and draws a picture from a text
-#   make test       sets up, builds, and runs every test, with sanitizers
-#   make test-full  the same with the full numbers of random cases
-#   make bench      programs that measure
-#   make clean      removes what was built
+#   make run         sets up, builds, and draws a picture from a text
+#   make test        sets up, builds, and runs every test, with sanitizers
+#   make test-quick  of these the rules of the tree and the tests of a release build
+#   make test-full   all with the full numbers of random cases
+#   make bench       programs that measure
+#   make clean       removes what was built
 
 PROMPT ?= smiling cat
 OUT    ?= cat.png

@@ -47,10 +47,11 @@ extern "C" {
 // Errors
 // -----------------------------------------------------------------------------------------------------------
 //
-// A builder (ggml_add and so on) that refuses logs the reason, notes it in the context and returns a
-// poisoned tensor: harmless, without data, and poisoning whatever is built from it. A graph that
-// contains one is refused by every allocation and computation, with the first reason. So it is
-// enough to check once, after building.
+// A builder (ggml_add and so on) that refuses logs the reason, notes it in the context if it is the first,
+// and returns a poisoned tensor: harmless, without data, and poisoning whatever is built from it, which is
+// not logged again. A graph that contains one is refused by every allocation and computation, with the
+// context's first reason; one that could not be made itself, with its own. So it is enough to check once,
+// after building.
 
 // False for NULL and for a poisoned tensor.
 GGML_API bool ggml_ext_tensor_valid(const struct ggml_tensor * tensor);

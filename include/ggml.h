@@ -15,8 +15,9 @@
 //   threads    a context, its tensors and its graphs are used by one thread at a time; different contexts
 //              need no care. Functions with const pointers only may run side by side. What differs says so.
 //   errors     no call but ggml_abort ends the process (strict mode of ggml-ext.h apart). A call that cannot
-//              be fulfilled is refused: it logs why, keeps that text for ggml_ext_last_error (ggml-ext.h),
-//              and returns the value that is stated with it.
+//              be fulfilled is refused: it keeps why for ggml_ext_last_error (ggml-ext.h), and returns the
+//              value that is stated with it. Most log it as well; what only meets an earlier refusal, and
+//              what answers with a status (planning and computing a graph), need not.
 #pragma once
 
 #include <stdbool.h>
@@ -852,11 +853,12 @@ GGML_API struct ggml_tensor * ggml_set_zero(struct ggml_tensor * tensor);
 // those named below work on the CPU.
 //
 // Refusals. A builder never returns NULL. If shapes, types or parameters do not fit, a source is poisoned,
-// or the context is full, it logs a text that names the operator, the tensors and the rule, keeps it in the
-// context (ggml_ext_context_error) and for the thread (ggml_ext_last_error), and returns a *poisoned*
-// tensor: four positive sizes, ordinary strides, no data. Whatever is built from it is poisoned as well,
-// and a graph that contains one is refused by allocation and compute with a status and the first text. So a
-// program may build a whole graph and test once; ggml_ext_tensor_valid tells for one tensor, and strict
+// or the context is full, it keeps a text that names the operator, the tensors and the rule for the thread
+// (ggml_ext_last_error) and, if it is the first, in the context (ggml_ext_context_error), logs it unless the
+// reason is a poisoned source, and returns a *poisoned* tensor: four positive sizes, ordinary strides, no
+// data. Whatever is built from it is poisoned as well, and a graph that contains one is refused by
+// allocation and compute with a status and the context's first text. A graph that could not be made itself
+// is refused with its own text. So a program may build a whole graph and test once; ggml_ext_tensor_valid tells for one tensor, and strict
 // mode (ggml_ext_set_strict, TENON_STRICT=1) stops at the first refusal. All of these are in ggml-ext.h.
 //
 // "b repeats into a": every size of a is a multiple of that of b, and b is read modulo its sizes
