@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Maps a model file into memory and computes with its weights where they lie: nothing is copied.
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +15,11 @@
 #include "ggml-ext.h"
 #include "ggml.h"
 #include "gguf.h"
+
+// The folder of Tenon's sources, for a call without an argument.
+#ifndef TENON_SOURCE_DIR
+#    define TENON_SOURCE_DIR "."
+#endif
 
 struct model {
     void * map;
@@ -25,11 +32,15 @@ struct model {
 static bool map_file(struct model * m, const char * path) {
     struct stat st;
     const int fd = open(path, O_RDONLY);
-    if (fd < 0 || fstat(fd, &st) != 0) return false;
-    m->size = (size_t) st.st_size;
-    m->map = mmap(NULL, m->size, PROT_READ, MAP_PRIVATE, fd, 0);
-    close(fd);
-    return m->map != MAP_FAILED;
+    bool ok = fd >= 0 && fstat(fd, &st) == 0;
+    if (ok) {
+        m->size = (size_t) st.st_size;
+        m->map = mmap(NULL, m->size, PROT_READ, MAP_PRIVATE, fd, 0);
+        ok = m->map != MAP_FAILED;
+    }
+    if (!ok) ggml_ext_refuse("cannot be mapped: %s", strerror(errno));
+    if (fd >= 0) close(fd);
+    return ok;
 }
 
 // The back end wraps the mapped bytes as a buffer; each tensor is placed at its offset in it.
@@ -39,7 +50,10 @@ static bool place_tensors(struct model * m, ggml_backend_dev_t device) {
     if (!m->buffer) return false;
     for (struct ggml_tensor * t = ggml_get_first_tensor(m->ctx); t; t = ggml_get_next_tensor(m->ctx, t)) {
         const size_t offset = start + gguf_get_tensor_offset(m->file, gguf_find_tensor(m->file, t->name));
-        if (offset + ggml_nbytes(t) > m->size) return false;
+        if (offset > m->size || ggml_nbytes(t) > m->size - offset) {
+            ggml_ext_refuse("the data of '%s' end beyond the file: truncated?", t->name);
+            return false;
+        }
         if (ggml_backend_tensor_alloc(m->buffer, t, (char *) m->map + offset) != GGML_STATUS_SUCCESS)
             return false;
     }
@@ -51,7 +65,10 @@ static bool compute(const struct model * m, ggml_backend_t backend) {
     struct ggml_tensor * w = ggml_get_first_tensor(m->ctx);
     while (w && ggml_n_dims(w) < 2)
         w = ggml_get_next_tensor(m->ctx, w);
-    if (!w) return false;
+    if (!w) {
+        ggml_ext_refuse("there is no matrix in it");
+        return false;
+    }
     struct ggml_context * ctx = ggml_init((struct ggml_init_params){ .mem_size = 1 << 20, .no_alloc = true });
     struct ggml_tensor * x = ggml_new_tensor_1d(ctx, GGML_TYPE_F32, w->ne[0]);
     struct ggml_tensor * y = ggml_mul_mat(ctx, w, x);
@@ -84,8 +101,7 @@ int main(int argc, char ** argv) {
         m.file = gguf_init_from_buffer(m.map, m.size, params);
         ok = m.file && place_tensors(&m, ggml_backend_get_device(backend)) && compute(&m, backend);
     }
-    if (!ok)
-        fprintf(stderr, "%s: %s\n", path, m.file ? ggml_ext_last_error() : "no model that can be mapped");
+    if (!ok) fprintf(stderr, "%s: %s\n", path, ggml_ext_last_error());
     ggml_backend_buffer_free(m.buffer);
     ggml_free(m.ctx);
     gguf_free(m.file);

@@ -2,14 +2,21 @@
 // Trains a network of two layers on handwritten digits and counts how many others it reads right.
 //
 //     example-train_digits [FOLDER]      with the four IDX files, packed by gzip or not; needs zlib
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <zlib.h>
 #include "ggml-alloc.h"
 #include "ggml-cpu.h"
 #include "ggml-ext.h"
 #include "ggml-opt.h"
+
+// The folder of Tenon's sources, for a call without an argument.
+#ifndef TENON_SOURCE_DIR
+#    define TENON_SOURCE_DIR "."
+#endif
 
 enum { PIXELS = 28 * 28, CLASSES = 10, HIDDEN = 128, BATCH = 50, EPOCHS = 6 };
 
@@ -24,9 +31,11 @@ static unsigned char * read_idx(const char * folder, const char * name, unsigned
     snprintf(path, sizeof(path), "%s/%s.gz", folder, name);
     gzFile file = gzopen(path, "rb");
     unsigned char * bytes = malloc(head + size);
-    if (!file || !bytes || gzread(file, bytes, head + size) != (int) (head + size)) fail(path);
-    gzclose(file);
-    return bytes;
+    if (!file || !bytes) ggml_ext_refuse("%s", strerror(errno));
+    else if (gzread(file, bytes, head + size) == (int) (head + size)) return gzclose(file), bytes;
+    else ggml_ext_refuse("there are not %u bytes in it, or it is broken", head + size);
+    fail(path);
+    return NULL;
 }
 
 // Pixels from 0 to 1, labels as probabilities of the ten classes.
