@@ -1,16 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Replays stored test vectors through the public interface and compares the results.
 //
-//   check-vectors [options] FILE.gguf ...
-//     -b NAME   back end, by its name in the registry (default: a CPU device)
-//     -l PATH   loads back ends first: of that folder, or that library
-//     -t N      number of threads (default: 1)
-//     -a MODE   memory: ctx or graph (ggml_gallocr) (default: ctx)
-//     -o OP     only this op, as in the table that is printed
-//     -c I      only case number I of each file
-//     -p        also compare the op_params of the node that was built
-//     -s        a case that the back end does not support is no failure
-//     -v        print every case, not only those that fail
+// `check-vectors --help` explains the options.
 //
 // Prints one line an op, one a type whose encoder searches, and last "N passed, N failed, N skipped". Exit
 // status 0 if none failed, none was skipped (but see -s) and some passed; 2 for a file that is no file of
@@ -193,14 +184,28 @@ static bool parse_options(int argc, char ** argv) {
     return optind < argc;
 }
 
+static void print_help(FILE * out) {
+    fputs("usage: check-vectors [OPTION...] FILE.gguf ...\n\n"
+          "  -b NAME     back end, by its name in the registry (default: a CPU device)\n"
+          "  -l PATH     loads back ends first: of that folder, or that library\n"
+          "  -t N        number of threads (default: 1)\n"
+          "  -a MODE     memory: ctx or graph (ggml_gallocr) (default: ctx)\n"
+          "  -o OP       only this op, as in the table that is printed\n"
+          "  -c I        only case number I of each file\n"
+          "  -p          also compare the op_params of the node that was built\n"
+          "  -s          a case that the back end does not support is no failure\n"
+          "  -v          print every case, not only those that fail\n"
+          "  -h, --help  this text\n",
+          out);
+}
+
+static bool wants_help(int argc, char ** argv) {
+    return argc > 1 && (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0);
+}
+
 int main(int argc, char ** argv) {
-    if (!parse_options(argc, argv)) {
-        fprintf(stderr,
-                "usage: %s [-b back end] [-l back ends] [-t threads] [-a ctx|graph] [-o OP] [-c case] [-psv] "
-                "FILE ...\n",
-                argv[0]);
-        return 2;
-    }
+    if (wants_help(argc, argv)) return print_help(stdout), 0;
+    if (!parse_options(argc, argv)) return print_help(stderr), 2;
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (int i = optind; i < argc; i++)
         run_file(argv[i]);
