@@ -9,9 +9,9 @@
 // With --vs the same is measured with PREFIX/lib/libggml-base.so, another library of this interface, run by
 // run in turn. Exit status 1 if a budget is missed, if the time of a node grows with the graph, or if the
 // other library is faster.
-#include <dlfcn.h>
 #include <string.h>
 
+#include "beside.h"
 #include "ggml-alloc.h"
 #include "ggml-backend-impl.h"
 #include "ggml-backend.h"
@@ -75,19 +75,9 @@ struct library {
 static const struct library ours = { .name = "tenon", CALLS(OURS) };
 static struct library other; // name NULL: none
 
-static void * symbol(void * handle, const char * name) {
-    void * found = dlsym(handle, name);
-    if (!found) fail(dlerror());
-    return found;
-}
-
-// In a space of its own: its calls of itself must not reach ours.
 static void open_other(const char * prefix) {
-    char path[4096];
-    snprintf(path, sizeof(path), "%s/lib/libggml-base.so", prefix);
-    void * handle = dlmopen(LM_ID_NEWLM, path, RTLD_NOW);
-    if (!handle) fail(dlerror());
-#define FOUND(call) *(void **) &other.call = symbol(handle, #call);
+    void * handle = bench_open_beside(prefix);
+#define FOUND(call) *(void **) &other.call = bench_symbol_beside(handle, #call);
     CALLS(FOUND)
     other.name = other.ggml_version();
 }

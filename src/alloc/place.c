@@ -1,131 +1,108 @@
 // SPDX-License-Identifier: MIT
-// Placing intervals: time runs forwards, each interval takes the best place that is free when it begins.
-//
-//      offset
-//        ^   +-------------------+
-//        |   | c                 |          d: a hole of its size or more, the smallest there is
-//        |   +-----------+-------+----+
-//        |   | a         | d     | e  |     e: there was none; c had ended, the chunk's end was nearest
-//        |   |           +-------+----+
-//        |   |           | b: over a  |     b: computed in place; it begins when a ends, at a's offset, and
-//        what |   +-----------+------------+        a had more than b needs is free from then on
-//        +-----------------------------> time
+// Placing intervals, in two ways. A pool is packed with all of time in view (pack.c); what is placed over
+// another shares its span there. A pool that needs several chunks, or that may take less than it was packed
+// into, is placed as time goes as well (stream.c). The smaller plan is taken.
 //
 // Invariants, which the tests check with an implementation of their own:
 //
 // - Two intervals of one pool and chunk that have a time in common have no byte in common, unless one lies
-// over
-//   the other; those share exactly the time at which the one ends and the other begins.
-// - At one time everything that begins is placed before anything that ends is freed: a node's result never
-// lies
-//   on its sources, but where it is `over` one.
+//   over the other; those share exactly the time at which the one ends and the other begins. So a node's
+//   result never lies on its sources, but where it is `over` one.
 // - Offsets are sums of sizes, so they are aligned when the sizes are.
-// - Chunks are filled up to the largest size of the pool; one interval above it gets a chunk of its own; the
-// last
-//   chunk takes what is left, and it is for the buffer type to refuse that.
+// - No chunk but the last is above the pool's largest size, unless it holds one interval only.
 // - The result depends on the arguments alone. Equal graphs get equal places, on every machine.
-//
-// Costs: n intervals take O(n log n), the logarithm being that of the free blocks at one time.
 #include "alloc/place.h"
 
-#include "base/check.h"
+#include "alloc/pack.h"
+#include "alloc/stream.h"
+#include "base/bits.h"
 #include "base/mem.h"
 
-struct placing {
-    const struct tn_place_interval * intervals;
-    struct tn_blocks * pools;
-    int32_t * block;   // of each interval; ~i: handed over to interval i
-    int32_t * next;    // interval that ends at the same time
-    int32_t * ends_at; // first interval that ends at a time, -1: none
-    int32_t last_time; // the last begin
+struct packed {
+    struct tn_pack_span * spans; // of one pool after the other
+    int32_t * span_of;           // of each interval
+    struct tn_pack_result * results;
+    bool loose; // a span is not needed whole to its end
 };
 
-static bool setup(struct placing * p, size_t n, const struct tn_place_pool * pools, int n_pools) {
-    p->last_time = n > 0 ? p->intervals[n - 1].begin : 0;
-    const size_t n_times = (size_t) p->last_time + 1;
-    p->pools = tn_mem_alloc((size_t) n_pools * sizeof(*p->pools), TN_MEM_GRAPH);
-    p->block = tn_mem_calloc(n, sizeof(*p->block), TN_MEM_GRAPH);
-    p->next = tn_mem_calloc(n, sizeof(*p->next), TN_MEM_GRAPH);
-    p->ends_at = tn_mem_calloc(n_times, sizeof(*p->ends_at), TN_MEM_GRAPH);
-    for (int i = 0; p->pools && i < n_pools; i++)
-        tn_blocks_init(&p->pools[i], pools[i].max_size);
-    if (!p->pools || !p->block || !p->next || !p->ends_at) return false;
-    for (size_t t = 0; t < n_times; t++)
-        p->ends_at[t] = -1;
-    return true;
+static void packed_fini(struct packed * p) {
+    tn_mem_free(p->results);
+    tn_mem_free(p->span_of);
+    tn_mem_free(p->spans);
 }
 
-static void cleanup(struct placing * p, int n_pools) {
-    for (int i = 0; p->pools && i < n_pools; i++)
-        tn_blocks_fini(&p->pools[i]);
-    tn_mem_free(p->ends_at);
-    tn_mem_free(p->next);
-    tn_mem_free(p->block);
-    tn_mem_free(p->pools);
+static bool packed_init(struct packed * p, size_t n, int n_pools) {
+    p->spans = tn_mem_alloc(n * sizeof(*p->spans), TN_MEM_GRAPH);
+    p->span_of = tn_mem_alloc(n * sizeof(*p->span_of), TN_MEM_GRAPH);
+    p->results = tn_mem_alloc((size_t) n_pools * sizeof(*p->results), TN_MEM_GRAPH);
+    return p->spans && p->span_of && p->results;
 }
 
-// The heir of a place needs perhaps less of it. If it ends at this time as well, its own end sees to that.
-static bool leave_to_heir(struct placing * p, int32_t heir, int32_t time) {
-    const struct tn_place_interval * v = &p->intervals[heir];
-    return v->end == time || tn_blocks_shrink(&p->pools[v->pool], p->block[heir], v->size);
-}
-
-static bool free_what_ends_at(struct placing * p, int32_t time) {
-    for (int32_t i = p->ends_at[time]; i >= 0; i = p->next[i]) {
-        if (p->block[i] >= 0) {
-            tn_blocks_release(&p->pools[p->intervals[i].pool], p->block[i]);
-        } else if (!leave_to_heir(p, ~p->block[i], time)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static void take_over(struct placing * p, int32_t i, int32_t from) {
-    const struct tn_place_interval *v = &p->intervals[i], *w = &p->intervals[from];
-    TN_ASSERT(from < i && w->end == v->begin && w->pool == v->pool && w->size >= v->size);
-    TN_ASSERT(p->block[from] >= 0);
-    p->block[i] = p->block[from];
-    p->block[from] = ~i;
-}
-
-static bool place(struct placing * p, int32_t i, struct tn_place_spot * spot) {
-    const struct tn_place_interval * v = &p->intervals[i];
-    struct tn_blocks * pool = &p->pools[v->pool];
-    if (v->over >= 0) {
-        take_over(p, i, v->over);
-    } else {
-        p->block[i] = tn_blocks_take(pool, v->size);
-        if (p->block[i] < 0) return false;
-    }
-    const struct tn_block * block = &pool->items.items[p->block[i]];
-    *spot = (struct tn_place_spot){ .chunk = block->chunk, .offset = block->offset };
-    if (v->end > p->last_time) return true;
-    p->next[i] = p->ends_at[v->end];
-    p->ends_at[v->end] = i;
-    return true;
-}
-
-static bool place_all(struct placing * p, size_t n, struct tn_place_spot * spots) {
-    int32_t now = 0;
+// The spans of one pool, from `first` on. Returns their end.
+static int32_t make_spans(struct packed * p, const struct tn_place_interval * intervals, size_t n, int pool,
+                          int32_t first) {
     for (size_t i = 0; i < n; i++) {
-        TN_ASSERT(p->intervals[i].begin >= now && p->intervals[i].end >= p->intervals[i].begin);
-        while (now < p->intervals[i].begin)
-            free_what_ends_at(p, now++);
-        if (!place(p, (int32_t) i, &spots[i])) return false;
+        const struct tn_place_interval * v = &intervals[i];
+        if (v->pool != pool) continue;
+        p->span_of[i] = v->over >= 0 ? p->span_of[v->over] : first++;
+        struct tn_pack_span * span = &p->spans[p->span_of[i]];
+        if (v->over < 0) *span = (struct tn_pack_span){ .size = v->size, .begin = v->begin };
+        span->end = v->end;
+        p->loose = p->loose || v->size < span->size;
+    }
+    return first;
+}
+
+static bool pack(struct packed * p, const struct tn_place_interval * intervals, size_t n, int n_pools) {
+    int32_t first = 0;
+    for (int pool = 0; pool < n_pools; pool++) {
+        const int32_t end = make_spans(p, intervals, n, pool, first);
+        if (!tn_pack_spans(p->spans + first, (size_t) (end - first), &p->results[pool])) return false;
+        first = end;
     }
     return true;
+}
+
+static bool fits(const struct packed * p, const struct tn_place_pool * pools, int pool) {
+    return p->results[pool].peak <= pools[pool].max_size && p->results[pool].peak < SIZE_MAX;
+}
+
+static bool all_are_tight(const struct packed * p, const struct tn_place_pool * pools, int n_pools) {
+    for (int i = 0; i < n_pools; i++) {
+        if (!fits(p, pools, i) || p->results[i].peak > p->results[i].bound) return false;
+    }
+    return !p->loose;
+}
+
+static size_t sum_of_chunks(const struct tn_place_pool * pool) {
+    size_t sum = 0;
+    for (int c = 0; c < pool->n_chunks; c++) {
+        if (!tn_size_add(sum, pool->chunk_size[c], &sum)) return SIZE_MAX;
+    }
+    return sum;
+}
+
+static void take_packed(const struct packed * p, const struct tn_place_interval * intervals, size_t n,
+                        int pool, struct tn_place_spot * spots) {
+    for (size_t i = 0; i < n; i++) {
+        if (intervals[i].pool != pool) continue;
+        spots[i] = (struct tn_place_spot){ .chunk = 0, .offset = p->spans[p->span_of[i]].offset };
+    }
 }
 
 bool tn_place_intervals(const struct tn_place_interval * intervals, size_t n, struct tn_place_pool * pools,
                         int n_pools, struct tn_place_spot * spots) {
-    struct placing p = { .intervals = intervals };
-    const bool done = setup(&p, n, pools, n_pools) && place_all(&p, n, spots);
+    struct packed p = { 0 };
+    bool done = packed_init(&p, n, n_pools) && pack(&p, intervals, n, n_pools);
+    const bool tight = done && all_are_tight(&p, pools, n_pools);
+    if (done && !tight) done = tn_stream_intervals(intervals, n, pools, n_pools, spots);
     for (int i = 0; done && i < n_pools; i++) {
-        pools[i].n_chunks = p.pools[i].n_chunks;
-        for (int c = 0; c < pools[i].n_chunks; c++)
-            pools[i].chunk_size[c] = p.pools[i].chunk_size[c];
+        const size_t peak = p.results[i].peak;
+        if (!tight && !(fits(&p, pools, i) && peak < sum_of_chunks(&pools[i]))) continue;
+        take_packed(&p, intervals, n, i, spots);
+        pools[i].n_chunks = peak > 0;
+        pools[i].chunk_size[0] = peak;
     }
-    cleanup(&p, n_pools);
+    packed_fini(&p);
     return done;
 }

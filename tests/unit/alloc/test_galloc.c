@@ -377,13 +377,16 @@ static double ms_to_allocate(struct fixture * f, int n_nodes) {
     return best;
 }
 
-// The bound is ten times what is aimed at: it catches a search that is quadratic, not a busy machine.
+// The bound is ten times what is aimed at, and more where everything is slow: it catches a search that is
+// quadratic, not a busy machine.
 static void large_graphs_cost_little(void ** state) {
     struct fixture * f = *state;
+    const char * env = getenv("TENON_SLOW");
+    const double slow = env && env[0] == '1' ? 5 : 1;
     const double small = ms_to_allocate(f, 5000), large = ms_to_allocate(f, 100000);
     printf("allocating 5,000 nodes: %.2f ms, 100,000 nodes: %.2f ms\n", small, large);
-    assert_true(small < 100);
-    assert_true(large < 2000);
+    assert_true(small < 100 * slow);
+    assert_true(large < 2000 * slow);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
