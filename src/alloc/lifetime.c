@@ -179,9 +179,12 @@ static bool describe_sources_of(struct describing * d, int i) {
     const struct ggml_tensor * node = r->graph->nodes[i];
     if (!TN_ARRAY_RESERVE(&life->edges, GGML_MAX_SRC, TN_MEM_GRAPH)) return false;
     life->nodes.items[i].first_edge = (int32_t) life->edges.count;
+    const int32_t before = i > 0 ? life->nodes.items[i - 1].item : -1; // the likeliest of all
     for (int s = 0; s < GGML_MAX_SRC; s++) {
         if (!node->src[s] || node->src[s] == node) continue;
-        const int32_t item = item_of(d, node->src[s], r->node_ids ? r->node_ids[i] : 0);
+        const bool is_before = before >= 0 && life->tensors.items[before] == node->src[s];
+        const int32_t item =
+            is_before ? before : item_of(d, node->src[s], r->node_ids ? r->node_ids[i] : 0);
         if (item < 0) return false;
         const uint32_t traits = life->items.items[item].traits;
         if ((traits & TN_LIFETIME_NODE) && !(traits & TN_LIFETIME_DEFINED)) keep(life, item);
@@ -191,8 +194,19 @@ static bool describe_sources_of(struct describing * d, int i) {
     return true;
 }
 
+// Room for leafs and nodes, and for as many sources as nodes usually have; others make room one by one.
+static bool make_room(struct describing * d) {
+    struct tn_lifetime * life = d->life;
+    const size_t n_nodes = (size_t) d->request->graph->n_nodes;
+    const size_t n = n_nodes + (size_t) d->request->graph->n_leafs;
+    return TN_ARRAY_RESERVE(&life->items, n, TN_MEM_GRAPH) &&
+           TN_ARRAY_RESERVE(&life->tensors, n, TN_MEM_GRAPH) &&
+           TN_ARRAY_RESERVE(&life->edges, 2 * n_nodes, TN_MEM_GRAPH) && tn_ptrset_reserve(&life->index, n);
+}
+
 static bool describe(struct describing * d) {
-    if (!tn_graph_usable(d->request->graph) || !describe_leafs(d) || !describe_nodes(d)) return false;
+    if (!tn_graph_usable(d->request->graph) || !make_room(d)) return false;
+    if (!describe_leafs(d) || !describe_nodes(d)) return false;
     const int n = d->request->graph->n_nodes;
     for (int i = 0; i < n; i++) {
         if (!describe_sources_of(d, i)) return false;

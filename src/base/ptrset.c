@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/bits.h"
+#include "base/error.h"
 #include "base/mem.h"
 
 static size_t slot_of(const struct tn_ptrset * set, const void * key) {
@@ -12,8 +14,8 @@ static size_t slot_of(const struct tn_ptrset * set, const void * key) {
     return i;
 }
 
-static bool grow(struct tn_ptrset * set) {
-    struct tn_ptrset bigger = { .slots = set->slots ? set->slots * 2 : 32, .count = set->count };
+static bool grow(struct tn_ptrset * set, size_t slots) {
+    struct tn_ptrset bigger = { .slots = slots, .count = set->count };
     bigger.keys = tn_mem_calloc(bigger.slots, sizeof(bigger.keys[0]), TN_MEM_GRAPH);
     bigger.values = tn_mem_calloc(bigger.slots, sizeof(bigger.values[0]), TN_MEM_GRAPH);
     if (!bigger.keys || !bigger.values) {
@@ -31,6 +33,14 @@ static bool grow(struct tn_ptrset * set) {
     return true;
 }
 
+bool tn_ptrset_reserve(struct tn_ptrset * set, size_t n) {
+    size_t slots = set->slots ? set->slots : 32;
+    while (slots / 2 < n) {
+        if (!tn_size_mul(slots, 2, &slots)) return tn_refuse("a table of %zu pointers is too large", n);
+    }
+    return slots == set->slots || grow(set, slots);
+}
+
 void tn_ptrset_free(struct tn_ptrset * set) {
     tn_mem_free(set->keys);
     tn_mem_free(set->values);
@@ -43,7 +53,7 @@ void tn_ptrset_clear(struct tn_ptrset * set) {
 }
 
 int64_t * tn_ptrset_put(struct tn_ptrset * set, const void * key, bool * is_new) {
-    if (set->count * 2 >= set->slots && !grow(set)) return NULL;
+    if (set->count * 2 >= set->slots && !grow(set, set->slots ? set->slots * 2 : 32)) return NULL;
     const size_t i = slot_of(set, key);
     const bool absent = !set->keys[i];
     if (absent) {

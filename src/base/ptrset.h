@@ -20,6 +20,9 @@ struct tn_ptrset {
 void tn_ptrset_free(struct tn_ptrset * set);
 void tn_ptrset_clear(struct tn_ptrset * set);
 
+// Makes room for n keys in all, so that as many are inserted at once. false: no memory, set unchanged.
+bool tn_ptrset_reserve(struct tn_ptrset * set, size_t n);
+
 // The value's place, inserted as 0 if it was absent (then *is_new, if given, is true). NULL: no memory.
 // The pointer is valid until the next insertion.
 int64_t * tn_ptrset_put(struct tn_ptrset * set, const void * key, bool * is_new);

@@ -306,6 +306,40 @@ static void every_allocation_may_fail(void ** state) {
     assert_true(failures > 10);
 }
 
+static void give_back(struct ggml_cgraph * graph) {
+    for (int i = 0; i < graph->n_leafs; i++)
+        graph->leafs[i]->data = NULL, graph->leafs[i]->buffer = NULL;
+    for (int i = 0; i < graph->n_nodes; i++)
+        graph->nodes[i]->data = NULL, graph->nodes[i]->buffer = NULL;
+}
+
+// The n-th allocation fails while a larger graph is reserved or allocated: the tensors are as they were, and
+// the allocator serves the old graph and the new one.
+static void growing_without_memory(void ** state) {
+    struct fixture * f = *state;
+    for (int reserves = 0; reserves < 2; reserves++) {
+        int failures = 0;
+        for (bool done = false; !done; failures += !done) {
+            ggml_gallocr_t galloc = ggml_gallocr_new(&f->fake.type);
+            struct ggml_cgraph *old = small_graph(f, 8), *larger = small_graph(f, 16);
+            ggml_build_forward_expand(larger, ggml_mul_mat(f->ctx, larger->nodes[2], larger->nodes[0]));
+            assert_true(ggml_gallocr_alloc_graph(galloc, old));
+            tn_mem_fail_nth(failures + 1);
+            done = reserves ? ggml_gallocr_reserve(galloc, larger) : ggml_gallocr_alloc_graph(galloc, larger);
+            assert_true(done == !tn_mem_fail_nth(0));
+            for (int i = 0; i < larger->n_nodes && !done; i++)
+                assert_true(!larger->nodes[i]->data && !larger->nodes[i]->buffer);
+            give_back(old);
+            assert_true(ggml_gallocr_alloc_graph(galloc, old));
+            if (done && !reserves) give_back(larger);
+            assert_true(ggml_gallocr_alloc_graph(galloc, larger));
+            ggml_gallocr_free(galloc);
+            ggml_reset(f->ctx);
+        }
+        assert_true(failures > 5);
+    }
+}
+
 static void skipped_tensors_get_no_memory(void ** state) {
     struct fixture * f = *state;
     for (int k = 0; k < 3; k++) {
@@ -407,6 +441,7 @@ int main(void) {
         TEST(memory_that_cannot_be_had),
         TEST(a_tensor_that_is_refused_takes_all_back),
         TEST(every_allocation_may_fail),
+        TEST(growing_without_memory),
         TEST(skipped_tensors_get_no_memory),
         TEST(a_graph_is_computed),
         TEST(large_graphs_cost_little),

@@ -66,6 +66,36 @@ static void growth_without_memory(void ** state) {
     assert_int_equal(after.live_blocks, before.live_blocks);
 }
 
+// What was reserved is inserted without another allocation; what cannot be reserved changes nothing.
+static void room_in_advance(void ** state) {
+    (void) state;
+    struct tn_ptrset set = { 0 };
+    *tn_ptrset_put(&set, key(0), NULL) = 7;
+    for (int nth = 1; nth <= 2; nth++) {
+        tn_mem_fail_nth(nth);
+        assert_false(tn_ptrset_reserve(&set, 1000));
+        assert_int_equal(tn_mem_fail_nth(0), 1);
+        assert_int_equal(set.slots, 32);
+    }
+    assert_false(tn_ptrset_reserve(&set, SIZE_MAX));
+    assert_contains(tn_error_text(), "too large");
+    for (int n = 1; n <= 1024; n++) {
+        struct tn_ptrset other = { 0 };
+        assert_true(tn_ptrset_reserve(&other, (size_t) n));
+        tn_mem_fail_nth(1);
+        for (int i = 0; i < n; i++)
+            assert_non_null(tn_ptrset_put(&other, key(i), NULL));
+        assert_int_equal(tn_mem_fail_nth(0), 0);
+        tn_ptrset_free(&other);
+    }
+    assert_true(tn_ptrset_reserve(&set, 1000));
+    const size_t slots = set.slots;
+    assert_true(tn_ptrset_reserve(&set, 10));
+    assert_int_equal(set.slots, slots);
+    assert_int_equal(*tn_ptrset_find(&set, key(0)), 7);
+    tn_ptrset_free(&set);
+}
+
 // Neighbouring objects must not pile up in one place.
 static void addresses_are_spread(void ** state) {
     (void) state;
@@ -83,6 +113,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_by_pointer),
         cmocka_unit_test(growth_without_memory),
+        cmocka_unit_test(room_in_advance),
         cmocka_unit_test(addresses_are_spread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
