@@ -21,6 +21,7 @@
 
 struct pool {
     ggml_backend_buffer_t chunks[TN_BLOCKS_CHUNKS]; // owned
+    void * bases[TN_BLOCKS_CHUNKS];                 // their addresses, asked for at every allocation
 };
 
 struct plan {
@@ -311,27 +312,40 @@ static enum ggml_status give_place(struct ggml_gallocr * g, const struct tn_life
     // Without elements: any address will do.
     const struct tn_place_spot spot =
         interval >= 0 ? plan->spots.items[interval] : (struct tn_place_spot){ 0 };
-    ggml_backend_buffer_t buffer = g->pools[described->items.items[i].pool].chunks[spot.chunk];
-    char * base = ggml_backend_buffer_get_base(buffer);
-    return ggml_backend_tensor_alloc(buffer, described->tensors.items[i], base ? base + spot.offset : NULL);
+    const struct pool * pool = &g->pools[described->items.items[i].pool];
+    char * base = pool->bases[spot.chunk];
+    return tn_buffer_settle(pool->chunks[spot.chunk], described->tensors.items[i],
+                            base ? base + spot.offset : NULL);
 }
 
 static bool is_open_view(const struct ggml_tensor * t) {
     return t->view_src && !t->buffer && t->view_src->buffer;
 }
 
-// Bases first: a view may come before its base in the list.
-static enum ggml_status give_places(struct ggml_gallocr * g, const struct tn_lifetime * described) {
-    const size_t n = described->items.count;
-    for (size_t i = 0; i < n; i++) {
-        if (described->items.items[i].pool >= 0) TN_TRY(give_place(g, described, i));
-    }
-    for (size_t i = 0; i < n; i++) {
+static enum ggml_status give_to_views(const struct tn_lifetime * described) {
+    for (size_t i = 0; i < described->items.count; i++) {
+        const struct tn_lifetime_item * item = &described->items.items[i];
+        if (item->base < 0 || (item->traits & TN_LIFETIME_SKIPPED)) continue;
         struct ggml_tensor * t = described->tensors.items[i];
-        const bool skipped = described->items.items[i].traits & TN_LIFETIME_SKIPPED;
-        if (!skipped && is_open_view(t)) TN_TRY(ggml_backend_view_init(t));
+        if (is_open_view(t)) TN_TRY(ggml_backend_view_init(t));
     }
     return GGML_STATUS_SUCCESS;
+}
+
+// A view may come before its base in the list; most do not, and are served on the way.
+static enum ggml_status give_places(struct ggml_gallocr * g, const struct tn_lifetime * described) {
+    bool views_left = false;
+    for (size_t i = 0; i < described->items.count; i++) {
+        const struct tn_lifetime_item * item = &described->items.items[i];
+        struct ggml_tensor * t = described->tensors.items[i];
+        if (item->pool >= 0) {
+            TN_TRY(give_place(g, described, i));
+        } else if (item->base >= 0 && !(item->traits & TN_LIFETIME_SKIPPED)) {
+            if (is_open_view(t)) TN_TRY(ggml_backend_view_init(t));
+            views_left = views_left || !t->buffer;
+        }
+    }
+    return views_left ? give_to_views(described) : GGML_STATUS_SUCCESS;
 }
 
 // What had no memory when it was described has none again.
@@ -345,8 +359,11 @@ static void take_places_back(const struct tn_lifetime * described) {
 
 static void reset_buffers(struct ggml_gallocr * g) {
     for (int p = 0; p < g->n_pools; p++) {
-        for (int c = 0; c < TN_BLOCKS_CHUNKS; c++)
-            ggml_backend_buffer_reset(g->pools[p].chunks[c]);
+        struct pool * pool = &g->pools[p];
+        for (int c = 0; c < TN_BLOCKS_CHUNKS; c++) {
+            ggml_backend_buffer_reset(pool->chunks[c]);
+            pool->bases[c] = ggml_backend_buffer_get_base(pool->chunks[c]);
+        }
     }
 }
 

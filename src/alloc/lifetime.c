@@ -183,8 +183,7 @@ static bool describe_sources_of(struct describing * d, int i) {
     for (int s = 0; s < GGML_MAX_SRC; s++) {
         if (!node->src[s] || node->src[s] == node) continue;
         const bool is_before = before >= 0 && life->tensors.items[before] == node->src[s];
-        const int32_t item =
-            is_before ? before : item_of(d, node->src[s], r->node_ids ? r->node_ids[i] : 0);
+        const int32_t item = is_before ? before : item_of(d, node->src[s], r->node_ids ? r->node_ids[i] : 0);
         if (item < 0) return false;
         const uint32_t traits = life->items.items[item].traits;
         if ((traits & TN_LIFETIME_NODE) && !(traits & TN_LIFETIME_DEFINED)) keep(life, item);
@@ -252,7 +251,10 @@ bool tn_lifetime_covers(const struct tn_lifetime * plan, const struct tn_lifetim
 // item each of its own is: where it names an item for the first time, a tensor not seen before has to stand,
 // and later the same one. "Not seen before" needs no table: a tensor that needs memory is marked in the field
 // that is about to be written anyway. One with memory may stand for two items, for neither gets a place. Back
-// ends are asked for sizes when the marks are gone.
+// ends that have an opinion on sizes are asked when the marks are gone.
+//
+// A node's sources are looked at with the node, so a node that was named before, be it as a source or in the
+// list, is not followed: its buffer id would not be its own.
 
 static struct ggml_backend_buffer mark; // only its address is used
 
@@ -261,6 +263,7 @@ struct following {
     const struct tn_lifetime * plan;
     const struct tn_lifetime_request * request;
     struct describing d;
+    bool asks; // there are sizes to ask for
 };
 
 static bool follow(struct following * f, int32_t at, struct ggml_tensor * t, int id);
@@ -273,6 +276,16 @@ static bool follow_base(struct following * f, int32_t at, struct ggml_tensor * t
     return !external || (f->life->items.items[base].traits & TN_LIFETIME_EXTERNAL);
 }
 
+// Sizes that back ends are not asked for are compared at once.
+static bool size_may_fit(struct following * f, const struct tn_lifetime_item * planned,
+                         const struct ggml_tensor * t, struct tn_lifetime_item * item) {
+    if (f->request->ids.type_of_pool[item->pool]->iface.get_alloc_size) {
+        f->asks = true;
+        return true;
+    }
+    return measure(&f->d, t, item) && item->size <= planned->size;
+}
+
 // The first reference to an item.
 static bool follow_new(struct following * f, int32_t at, struct ggml_tensor * t, int id) {
     const struct tn_lifetime_item * planned = &f->plan->items.items[at];
@@ -282,6 +295,7 @@ static bool follow_new(struct following * f, int32_t at, struct ggml_tensor * t,
     const bool external = item.traits & TN_LIFETIME_EXTERNAL, places = !external && !t->view_src;
     if ((item.traits & compared) != (planned->traits & compared)) return false;
     if (places && !(find_pool(&f->d, t, id, &item) && item.pool == planned->pool)) return false;
+    if (places && !size_may_fit(f, planned, t, &item)) return false;
     f->life->items.items[at] = item;
     f->life->tensors.items[at] = t;
     if (!external) t->buffer = &mark;
@@ -316,10 +330,9 @@ static bool follow_all(struct following * f) {
         if (!follow(f, f->plan->leafs.items[i], g->leafs[i], r->leaf_ids ? r->leaf_ids[i] : 0)) return false;
     }
     for (int i = 0; i < g->n_nodes; i++) {
-        if (!follow(f, f->plan->nodes.items[i].item, g->nodes[i], r->node_ids ? r->node_ids[i] : 0))
-            return false;
-    }
-    for (int i = 0; i < g->n_nodes; i++) {
+        const int32_t at = f->plan->nodes.items[i].item;
+        if (f->life->tensors.items[at]) return false;
+        if (!follow_new(f, at, g->nodes[i], r->node_ids ? r->node_ids[i] : 0)) return false;
         if (!follow_sources_of(f, i)) return false;
     }
     return true;
@@ -354,10 +367,10 @@ bool tn_lifetime_follow(struct tn_lifetime * life, const struct tn_lifetime * pl
     if (!TN_ARRAY_RESERVE(&life->tensors, n, TN_MEM_GRAPH)) return false;
     life->items.count = life->tensors.count = n;
     if (n > 0) memset(life->tensors.items, 0, n * sizeof(life->tensors.items[0]));
-    struct following f = { life, plan, request, { life, request } };
+    struct following f = { life, plan, request, { life, request }, false };
     const bool same = follow_all(&f);
     remove_marks(life);
-    return same && sizes_fit(&f);
+    return same && (!f.asks || sizes_fit(&f));
 }
 
 // ---- the intervals ---------------------------------------------------------------------------------------

@@ -22,7 +22,8 @@
 // Steps that may be taken: enough for graphs of models whatever their length, and for small ones of any kind.
 enum { STEPS = 1 << 21, STEPS_A_SPAN = 64 };
 
-enum { FEW = 16 }; // items that are sorted by insertion
+enum { FEW = 16 };   // items that are sorted by insertion
+enum { SEEN = 256 }; // a power of two
 
 static const size_t NOWHERE = SIZE_MAX;
 
@@ -52,6 +53,7 @@ struct packing {
     struct pair * order;
     struct pair * near;
     struct pair * room; // for sorting
+    int32_t seen[SEEN]; // where such a pair was put into `near` last, perhaps for another span
 };
 
 // ---- sorting ---------------------------------------------------------------------------------------------
@@ -188,10 +190,17 @@ static size_t largest_breadth(const struct packing * p) {
 
 // ---- one span --------------------------------------------------------------------------------------------
 
-static int32_t add_near(const struct packing * p, int32_t n, int32_t span) {
+// Layers that repeat lie in the same places, so most of what a long span shares a time with is there already.
+static int32_t add_near(struct packing * p, int32_t n, int32_t span) {
     const size_t offset = p->offsets[span];
     if (offset == NOWHERE) return n;
-    p->near[n] = (struct pair){ offset, offset + p->spans[span].size };
+    const struct pair pair = { offset, offset + p->spans[span].size };
+    const size_t slot =
+        (size_t) (((uint64_t) pair.key + 3 * (uint64_t) pair.value) * 0x9e3779b97f4a7c15u >> 32);
+    int32_t * seen = &p->seen[slot % SEEN];
+    if (*seen < n && p->near[*seen].key == pair.key && p->near[*seen].value == pair.value) return n;
+    *seen = n;
+    p->near[n] = pair;
     return n + 1;
 }
 

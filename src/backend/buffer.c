@@ -342,8 +342,7 @@ static bool can_be_placed(ggml_backend_buffer_t buffer, const struct ggml_tensor
     return fits_there(buffer, t, addr);
 }
 
-// A tensor that its buffer refuses is left as it was.
-static enum ggml_status settle(ggml_backend_buffer_t buffer, struct ggml_tensor * t, void * data) {
+enum ggml_status tn_buffer_settle(ggml_backend_buffer_t buffer, struct ggml_tensor * t, void * data) {
     void * const before = t->data;
     t->buffer = buffer;
     t->data = data;
@@ -364,7 +363,7 @@ enum ggml_status ggml_backend_tensor_alloc(ggml_backend_buffer_t buffer, struct 
         tn_iface_refuse(__func__, "%s", tn_error_text());
         return GGML_STATUS_FAILED;
     }
-    return settle(buffer, tensor, addr);
+    return tn_buffer_settle(buffer, tensor, addr);
 }
 
 static bool view_can_be_placed(const struct ggml_tensor * t) {
@@ -385,5 +384,6 @@ enum ggml_status ggml_backend_view_init(struct ggml_tensor * tensor) {
         return GGML_STATUS_FAILED;
     }
     const struct ggml_tensor * base = tensor->view_src;
-    return settle(base->buffer, tensor, base->data ? (char *) base->data + tensor->view_offs : NULL);
+    void * const at = base->data ? (char *) base->data + tensor->view_offs : NULL;
+    return tn_buffer_settle(base->buffer, tensor, at);
 }

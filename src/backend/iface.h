@@ -21,6 +21,10 @@ TN_INLINE ggml_backend_buffer_t tn_iface_buffer_of(const struct ggml_tensor * t)
 // Does it exist still? The address of one that was freed may have become that of another.
 TN_API bool tn_buffer_is_live(ggml_backend_buffer_t buffer);
 
+// Gives a tensor without memory its place, of which the caller knows that it fits, and tells the back end. A
+// tensor that it refuses is left as it was.
+enum ggml_status tn_buffer_settle(ggml_backend_buffer_t buffer, struct ggml_tensor * t, void * data);
+
 // Can it be computed with or copied? false with a refusal: NULL, or refused by its builder.
 TN_API bool tn_iface_check_tensor(const char * function, const struct ggml_tensor * t);
 
