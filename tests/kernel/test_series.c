@@ -53,7 +53,8 @@ static const struct series {
     { "map1_gelu_erf", gelu_erf, -15.0f, 1e30f, 7.0, 15.0 },
 };
 
-enum { STEP = 1021, LANES = 16 };
+// Every STEP-th number; fewer where a long double is computed by an emulated processor without one.
+enum { STEP = TENON_EMULATED ? 31981 : 1021, LANES = 16 };
 
 static double error_of(float got, long double want, const struct series * s) {
     int e;
